@@ -50,7 +50,7 @@ wheel:
 # All tests, including those with real programs as judges.
 test:
 	.ci/deps test
-	$(GO) test -tags 'judge man' -timeout 14m ./... ./testdata/gen ./testdata/corpus ./testdata/seeds
+	$(GO) test -tags 'judge man' -timeout 30m ./... ./testdata/gen ./testdata/corpus ./testdata/seeds
 	$(GO) test -tags purego -run 'Shuffle|Vectors|Load|Random|Floats|Sum|FilterOutcomes' ./filters/all ./filters/internal/transpose ./filters/all/internal/fletcher ./slab ./lorenz ./archive/internal/crc
 
 # The C library: all builds against packages lorenz and archive, and the fuzz targets. The 200,000 damaged blocks
@@ -100,7 +100,7 @@ CONCURRENT := ./archive ./archive/verify ./archive/repair ./cmd/cdfz ./internal/
 SEQUENTIAL := TestScripts|Fuzz|TestHostileArchives|TestGiant|TestLargeHeaders|TestReadJSON|TestVectors|EveryByte|Cuts|Flips|TestRepair|TestPools|TestReadOnce|TestBombs|TestRemoteClassic|TestClaims|TestRandomClaims|TestHostileClaims|TestSparseFile|TestEdges|TestCancel|TestMemory|TestPrefixMemory|TestHeader|TestZip|TestStoredOrder|TestPasses|TestOpenReads|TestLayouts|Cost$$|TestRewriteShapes|TestRewriteSame|TestRewriteFilters|TestRewriteDamage|TestFilterRows|TestFilterOptions|TestSalvage|TestTorn|TestSourceChanges|TestMissingFilter|TestManyBlocks|TestManyVariables|TestSourceReads|TestProofs
 race:
 	.ci/deps race
-	CGO_ENABLED=1 $(GO) test -race -short -skip '$(SEQUENTIAL)' -timeout 14m $(CONCURRENT)
+	CGO_ENABLED=1 $(GO) test -race -short -skip '$(SEQUENTIAL)' -timeout 30m $(CONCURRENT)
 	CGO_ENABLED=1 $(GO) test -race -run Concurrent ./filters/all
 
 # A short fuzz of every target; FUZZTIME=10m for a long one.

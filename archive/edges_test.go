@@ -99,6 +99,8 @@ var edges = map[string][]string{
 		"archive/internal/opening", "archive/internal/read", "archive/internal/image", "blockidx", "cdf3", "filters", "internal/ioat", "unlimited"},
 	"archive/repair": {"archive/parity", "archive/verify", "archive/internal/czip", "archive/internal/evidence", "archive/internal/fault",
 		"archive/internal/plan", "archive/internal/zarrview", "archive/internal/opening", "archive/internal/image", "blockidx", "cdf3", "filters", "internal/ioat", "unlimited"},
+	// Datasets of many files open their members with archive, and name times with cf.
+	"archive/joined":   {"archive", "cdf3", "cf", "internal/ioat", "internal/urls", "slab"},
 	"internal/choices": {"archive", "cdf3", "filters", "lorenz"}, // what info --why and the page show
 
 	"archive/parity":          {"archive/internal/czip", "archive/internal/fault", "archive/internal/plan", "internal/ioat"},
@@ -107,7 +109,7 @@ var edges = map[string][]string{
 	"fleet/internal/runlog":   {},                                                            // of the nested module
 	"internal/mount":          {"archive", "internal/folderview", "internal/nofollow"},
 	"internal/mountns":        {"internal/mount"}, // cdfz run
-	"internal/serve":          {"archive", "internal/folderview", "internal/serve/dap", "internal/serve/page"},
+	"internal/serve":          {"archive", "archive/joined", "internal/folderview", "internal/serve/dap", "internal/serve/page"},
 	"internal/serve/page":     {"archive", "cdf3", "cf", "export", "filters", "internal/choices", "slab"},
 	"internal/serve/dap":      {"cdf3", "slab"}, // the protocol, for any source
 	"cf":                      {"cdf3", "slab"},

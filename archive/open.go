@@ -15,6 +15,7 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 	"github.com/cdfz-format/cdfz/internal/urls"
+	"github.com/cdfz-format/cdfz/slab"
 	"github.com/cdfz-format/cdfz/unlimited"
 )
 
@@ -116,6 +117,9 @@ type (
 // Opening an archive takes three reads: the end; manifest and index header, unless the
 // end contains them; plan and netCDF header. The ZIP directory is never read.
 //
+// If r is a slab.Source, such as an image of package joined, it is a classic file with the Header and the
+// Arrays of r, and only Image reads its bytes. If it has a method Stats() Stats, that is the File's.
+//
 // The error for a file that is neither wraps both ErrNotArchive and cdf3.ErrNotCDF.
 // Other errors are ErrVersion, ErrCorrupt, *cdf3.FormatError, and those of r.
 func New(r io.ReaderAt, size int64, opts *OpenOptions) (*File, error) {
@@ -140,6 +144,11 @@ func newNamed(ctx context.Context, r io.ReaderAt, size int64, opts *OpenOptions)
 func newFile(ctx context.Context, r io.ReaderAt, size int64, opts *OpenOptions) (*File, error) {
 	if size < 0 {
 		return nil, fault.Optionsf("a file of %d bytes", size)
+	}
+	if s, ok := r.(slab.Source); ok {
+		f := wrap(s.Header(), &Image{classic: &sized{r, size}}, nil)
+		f.name, f.size, f.source = opts.Name, size, s
+		return f, nil
 	}
 	var f *File
 	a, err := read.NewReader(ctx, r, size, opts.reader())

@@ -32,6 +32,10 @@ var _ slab.Array = (*Var)(nil)
 func (f *File) newVar(num int) *Var {
 	w := &f.header.Vars[num]
 	v := &Var{f: f, num: num, v: w}
+	if f.source != nil {
+		v.values = f.source.Array(num).Values()
+		return v
+	}
 	if pos := f.vars[num]; pos >= 0 {
 		v.values = f.archive.Var(pos)
 		return v

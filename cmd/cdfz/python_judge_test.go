@@ -65,7 +65,7 @@ func TestJudgePythonPackage(t *testing.T) {
 
 // TestJudgePythonTests runs the tests of the Python package.
 func TestJudgePythonTests(t *testing.T) {
-	python(t, "../../python", "", []string{"PYTHONDONTWRITEBYTECODE=1"}, "-m", "unittest", "tests/test_archive.py")
+	python(t, "../../python", "", []string{"PYTHONDONTWRITEBYTECODE=1"}, "-m", "unittest", "tests/test_archive.py", "tests/test_joined.py")
 }
 
 // TestJudgePythonNative runs the tests of the Python package with the decoder in C.

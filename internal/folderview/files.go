@@ -83,13 +83,13 @@ func (v *View[A]) Acquire(name string) (*File[A], error) {
 	if err != nil {
 		return nil, err
 	}
-	a, err := v.format.Open("", file, info.Size())
+	a, closer, err := v.openNetCDF(name, "", file, info.Size())
 	if err != nil {
 		file.Close()
 		return nil, err
 	}
 	id = IdentOf(name, info)
-	return v.use(id, &File[A]{NetCDF: a, Stored: file, ID: id}), nil
+	return v.use(id, &File[A]{NetCDF: a, Stored: together{file, closer}, ID: id}), nil
 }
 
 // use adds a user to the open file with the identity. If there is none, it adds opened, which

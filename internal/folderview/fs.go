@@ -14,22 +14,23 @@ var (
 
 // Stat implements fs.StatFS.
 func (v *View[A]) Stat(name string) (fs.FileInfo, error) {
-	info, err := v.stat(name)
+	info, _, err := v.stat(name)
 	return info, named("stat", name, err)
 }
 
-func (v *View[A]) stat(name string) (fs.FileInfo, error) {
+// stat also returns the name of the file that appears, if that is another one.
+func (v *View[A]) stat(name string) (info fs.FileInfo, stored string, err error) {
 	if !fs.ValidPath(name) {
-		return nil, fs.ErrInvalid
+		return nil, "", fs.ErrInvalid
 	}
 	f, err := v.Find(name)
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, "", err
 	case f.Image:
-		return imageInfo{f.Info, path.Base(name), f.Size}, f.Err
+		return imageInfo{f.Info, path.Base(name), f.Size}, f.stored, f.Err
 	}
-	return f.Info, nil
+	return f.Info, "", nil
 }
 
 // Open implements fs.FS. Originals implement io.ReaderAt and io.Seeker.
@@ -39,7 +40,7 @@ func (v *View[A]) Open(name string) (fs.File, error) {
 }
 
 func (v *View[A]) openShown(name string) (fs.File, error) {
-	info, err := v.stat(name)
+	info, stored, err := v.stat(name)
 	if err != nil {
 		return nil, err
 	}
@@ -53,18 +54,17 @@ func (v *View[A]) openShown(name string) (fs.File, error) {
 	if _, ok := info.(imageInfo); !ok {
 		return v.fsys.Open(name)
 	}
-	stored := name + v.format.Suffix
 	file, info, err := v.OpenStored(stored)
 	if err != nil {
 		return nil, err
 	}
-	a, err := v.format.Open(stored, file, info.Size())
+	a, closer, err := v.openNetCDF(stored, stored, file, info.Size())
 	if err != nil {
 		file.Close()
 		return nil, err
 	}
 	original, size, _ := v.format.Original(a)
-	return &image{io.NewSectionReader(original, 0, size), file, imageInfo{info, path.Base(name), size}}, nil
+	return &image{io.NewSectionReader(original, 0, size), together{file, closer}, imageInfo{info, path.Base(name), size}}, nil
 }
 
 // named adds the name of a file to an error. err may be nil.

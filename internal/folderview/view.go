@@ -6,6 +6,8 @@
 //     x.nc.cdfz.
 //   - A file x.nc.cdfz that is not an archive, or cannot be read, appears unchanged.
 //   - A damaged archive appears as x.nc, which cannot be opened.
+//   - With [View].Joined, the description x.ncml of joined files appears as x.nc, unless x.nc or
+//     x.nc.cdfz exists.
 //
 // [View] applies them to any fs.FS. [Archives] is what views share: which files are archives,
 // the open files, and the problems that were reported.
@@ -43,9 +45,10 @@ type Format[A any] struct {
 // concurrent use if its file system is.
 type View[A any] struct {
 	*Archives[A]
-	WithArchives bool   // archives appear under their own names, too
-	Links        bool   // Find describes links, not their targets
-	Only         string // the only file of the file system that is used; "": all
+	WithArchives bool       // archives appear under their own names, too
+	Links        bool       // Find describes links, not their targets
+	Only         string     // the only file of the file system that is used; "": all
+	Joined       *Joined[A] // joined files appear as one; nil: their descriptions are files like others
 	fsys         fs.FS
 	dir          string // name of the file system's root in reports
 }
@@ -78,6 +81,8 @@ type Found struct {
 	Size   int64       // number of bytes that appear
 	SHA256 string      // of the original in hexadecimal digits; "" for other files
 	Err    error       // why the archive cannot be opened
+
+	stored string // name of the file in the view's own file system
 }
 
 // Find returns the file that appears under a name. An archive that cannot be opened is
@@ -91,11 +96,9 @@ func (v *View[A]) Find(name string) (*Found, error) {
 	case err != nil:
 		return nil, err
 	}
-	if image, ok := v.imageName(name); ok && !v.WithArchives {
-		if _, err := v.lstat(image); errors.Is(err, fs.ErrNotExist) {
-			if f, err := v.Probe(name); err == nil && f.Image {
-				return nil, fs.ErrNotExist
-			}
+	if image, ok := v.imageName(name); ok && !v.WithArchives && v.isFree(image, name) {
+		if f, err := v.Probe(name); err == nil && f.Image {
+			return nil, fs.ErrNotExist
 		}
 	}
 	if info.Mode()&fs.ModeSymlink != 0 && !v.Links {
@@ -106,25 +109,64 @@ func (v *View[A]) Find(name string) (*Found, error) {
 	return &Found{Name: path.Join(v.dir, name), Info: info, Size: info.Size()}, nil
 }
 
-// findImage finds the archive of an original. Archives that cannot be read do not appear.
-func (v *View[A]) findImage(image string) (*Found, error) {
-	name := image + v.format.Suffix
-	if _, ok := v.imageName(name); !ok {
-		return nil, fs.ErrNotExist
+// isFree reports whether a file may appear under the name of an image: none exists with a name that comes
+// before its own.
+func (v *View[A]) isFree(image, name string) bool {
+	for _, before := range append([]string{image}, v.storedNames(image)...) {
+		if before == name {
+			return true
+		}
+		if _, err := v.lstat(before); !errors.Is(err, fs.ErrNotExist) {
+			return false
+		}
 	}
-	f, err := v.Probe(name)
-	if errors.Is(err, ErrReplaced) || errors.Is(err, errSequential) {
-		return nil, err
-	}
-	if err != nil || !f.Image {
-		return nil, fs.ErrNotExist
-	}
-	return f, nil
+	return false
 }
 
-// imageName returns the name under which a file appears if it is an archive.
+// findImage finds the archive of an original. Archives that cannot be read do not appear.
+func (v *View[A]) findImage(image string) (*Found, error) {
+	for _, name := range v.storedNames(image) {
+		f, err := v.Probe(name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue // the next one
+		case errors.Is(err, ErrReplaced) || errors.Is(err, errSequential):
+			return nil, err
+		case err != nil || !f.Image:
+			return nil, fs.ErrNotExist
+		}
+		return f, nil
+	}
+	return nil, fs.ErrNotExist
+}
+
+// storedNames returns the names of the files that may appear as an image, the first of which comes first.
+func (v *View[A]) storedNames(image string) (names []string) {
+	if name := image + v.format.Suffix; v.shows(name) {
+		names = append(names, name)
+	}
+	if j := v.Joined; j != nil {
+		if stem, ok := strings.CutSuffix(image, j.Image); ok && v.shows(stem+j.Suffix) {
+			names = append(names, stem+j.Suffix)
+		}
+	}
+	return names
+}
+
+// shows reports whether a file may appear under another name.
+func (v *View[A]) shows(name string) bool {
+	_, ok := v.imageName(name)
+	return ok
+}
+
+// imageName returns the name under which a file appears if it is an archive, or describes joined files.
 func (v *View[A]) imageName(name string) (string, bool) {
 	image, ok := strings.CutSuffix(name, v.format.Suffix)
+	if j := v.Joined; !ok && j != nil {
+		if image, ok = strings.CutSuffix(name, j.Suffix); ok && image != "" && !strings.HasSuffix(image, "/") {
+			image += j.Image
+		}
+	}
 	base := image[strings.LastIndexByte(image, '/')+1:]
 	return image, ok && base != "" && base != "." && base != ".."
 }
@@ -140,7 +182,7 @@ func (v *View[A]) lstat(name string) (fs.FileInfo, error) {
 // Probe determines whether a file of the file system is an archive, after following links.
 // An archive that cannot be opened is reported and is not an error.
 func (v *View[A]) Probe(name string) (*Found, error) {
-	f := &Found{Name: path.Join(v.dir, name)}
+	f := &Found{Name: path.Join(v.dir, name), stored: name}
 	var err error
 	if f.Info, err = v.lstat(name); err == nil && f.Info.Mode()&fs.ModeSymlink != 0 {
 		f.Link = true
@@ -175,19 +217,21 @@ func (v *View[A]) read(name string, f *Found) (k kind, err error) {
 	defer file.Close()
 	f.Info = info
 	f.ID = IdentOf(f.Name, info)
-	if k.archive, err = v.format.Is(file, info.Size()); err != nil {
+	if k.archive, err = v.is(name, file, info.Size()); err != nil {
 		return k, err
 	}
 	if k.archive {
-		a, err := v.format.Open("", file, info.Size())
+		a, closer, err := v.openNetCDF(name, "", file, info.Size())
 		if err == nil {
 			_, k.size, k.sha256 = v.format.Original(a)
+			closer.Close()
 		} else {
 			k.err = err
 			v.Report(f.Name, err)
 		}
 	}
-	if k.err == nil || v.format.Lasting(k.err) {
+	// Joined files may change while their description stays.
+	if k.err == nil || !v.isJoined(name) && v.format.Lasting(k.err) {
 		v.kinds.Add(f.ID, k)
 	}
 	return k, nil
@@ -236,7 +280,7 @@ func (v *View[A]) ReadDir(dir string) ([]fs.DirEntry, error) {
 	}
 	out := make([]fs.DirEntry, 0, len(list))
 	for _, e := range list {
-		if image, ok := v.imageName(e.Name()); ok && !e.IsDir() && !names[image] {
+		if image, ok := v.imageName(e.Name()); ok && !e.IsDir() && !names[image] && (!v.isJoined(e.Name()) || !names[image+v.format.Suffix]) {
 			if f, err := v.Probe(path.Join(dir, e.Name())); err == nil && f.Image {
 				out = append(out, imageEntry{f, image})
 				if !v.WithArchives {

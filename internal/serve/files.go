@@ -33,13 +33,16 @@ func (s *Server) serveImage(w http.ResponseWriter, r *http.Request, f *found) {
 		return
 	}
 	defer s.source.Release(d)
-	info, ok := d.NetCDF.Info()
-	if !ok { // replaced by a classic file meanwhile
+	h := w.Header()
+	switch info, ok := d.NetCDF.Info(); {
+	case ok:
+		h.Set("ETag", `"`+info.SHA256+`"`)
+	case isJoined(f.Name): // members that were replaced are errors, or have sizes and sums in a new description
+		h.Set("ETag", fmt.Sprintf(`"%x-%x-%x"`, f.Info.Size(), f.Info.ModTime().UnixNano(), f.Size))
+	default: // replaced by a classic file meanwhile
 		s.fail(w, archive.ErrCorrupt)
 		return
 	}
-	h := w.Header()
-	h.Set("ETag", `"`+info.SHA256+`"`)
 	in := &imageReader{ctx: r.Context(), im: d.NetCDF.Image()}
 	serveContent(w, r, f, in)
 	if err := in.err.Load(); err != nil {

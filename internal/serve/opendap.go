@@ -41,7 +41,7 @@ func (s *Server) serveDAP(w http.ResponseWriter, r *http.Request, name string) {
 		return
 	}
 	defer s.source.Release(d)
-	set := formsOf(d).dap().Named(strings.TrimSuffix(path.Base(f.Name), archive.Suffix))
+	set := formsOf(d).dap().Named(netCDFName(path.Base(f.Name)))
 	h.Set("Last-Modified", f.Info.ModTime().UTC().Format(http.TimeFormat))
 	h.Set("Content-Type", "text/plain; charset=utf-8")
 	h.Set("Content-Description", kind)

@@ -49,7 +49,7 @@ func openSource(src string, cache int64, workers int, warn func(string, error)) 
 	}
 	o := &archive.OpenOptions{Shared: shared, Workers: workers, Index: folderview.IndexPages, BlockMemory: folderview.BlockMemory}
 	s := &source{root, archive.FS(root, o).(*folderview.View[*archive.File])}
-	s.Only = only
+	s.Only, s.Joined = only, joinedFiles(*o)
 	if only != "" {
 		f, err := s.Probe(only)
 		if err == nil {

@@ -1,6 +1,7 @@
 """Reads cdfz archives in Python: numpy, and a library for zstd.
 
     xarray.open_dataset("x.nc.cdfz")      # once the package is installed
+    xarray.open_dataset("x.ncml")         # archives that cdfz join describes as one dataset
     cdfz.open_dataset("https://…")        # the same for all sources; xarray gives URLs to netCDF4
     cdfz.open("x.nc.cdfz")                # the netCDF file as an open file, for netCDF4, scipy and others
     cdfz.Archive("x.nc.cdfz")             # header and values without xarray

@@ -1,4 +1,5 @@
-"""The engine `cdfz` of xarray: xarray.open_dataset("x.nc.cdfz"). Installing the package registers it."""
+"""The engine `cdfz` of xarray: xarray.open_dataset("x.nc.cdfz"), and of joined archives, "x.ncml".
+Installing the package registers it."""
 import os
 
 import numpy as np
@@ -13,6 +14,7 @@ except ImportError:  # pragma: no cover
     from xarray.backends import StoreBackendEntrypoint
 
 from ._archive import Archive
+from ._joined import Joined
 
 
 def attribute(name, kind, values):
@@ -85,8 +87,13 @@ class Store(AbstractDataStore):
         self.archive.close()
 
 
+def named(what, *endings):
+    """Reports whether the name of a file or its URL ends so."""
+    return isinstance(what, (str, os.PathLike)) and os.fspath(what).partition("?")[0].endswith(endings)
+
+
 class CdfzBackend(BackendEntrypoint):
-    description = "Open cdfz archives (.nc.cdfz): files, http and https URLs, and binary files"
+    description = "Open cdfz archives (.nc.cdfz) and joined ones (.ncml): files, http and https URLs, and binary files"
     url = "https://github.com/cdfz-format/cdfz"
     available = True
     open_dataset_parameters = ("filename_or_obj", "drop_variables", "mask_and_scale", "decode_times", "concat_characters",
@@ -94,7 +101,7 @@ class CdfzBackend(BackendEntrypoint):
 
     def guess_can_open(self, filename_or_obj):
         if isinstance(filename_or_obj, (str, os.PathLike)):
-            return os.fspath(filename_or_obj).partition("?")[0].endswith(".cdfz")
+            return named(filename_or_obj, ".cdfz", ".ncml")
         try:
             at = filename_or_obj.tell()
             head = filename_or_obj.read(45)
@@ -108,7 +115,7 @@ class CdfzBackend(BackendEntrypoint):
         """cache: bytes of decoded blocks kept in memory."""
         if isinstance(filename_or_obj, str) and filename_or_obj.startswith("~"):
             filename_or_obj = os.path.expanduser(filename_or_obj)
-        store = Store(Archive(filename_or_obj, cache))
+        store = Store((Joined if named(filename_or_obj, ".ncml") else Archive)(filename_or_obj, cache))
         with close_on_error(store):
             return StoreBackendEntrypoint().open_dataset(
                 store, mask_and_scale=mask_and_scale, decode_times=decode_times, concat_characters=concat_characters,

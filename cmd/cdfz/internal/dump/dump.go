@@ -39,7 +39,8 @@ func Command(a *cli.App) *cobra.Command {
 		Use:   "dump [flags] FILE",
 		Short: "Print a file as CDL, as ncdump does",
 		Long: `Prints a classic netCDF file, or the one in an archive, as CDL. The text and the
-flags are those of ncdump. FILE - is standard input.
+flags are those of ncdump. FILE - is standard input. A FILE that ends in .ncml, which cdfz
+join makes, prints as the one file that its members are.
 
 An archive prints as its netCDF file. -s shows its storage in the way that ncdump does
 for netCDF-4 files: _ChunkSizes are block shapes, and filters are _Shuffle,
@@ -116,15 +117,11 @@ dimensions, attributes and variables as NcML.`,
 }
 
 func (v *dumper) run(ctx context.Context, name string, named bool) error {
-	in, err := v.Open(ctx, name)
+	in, f, err := v.OpenNetCDF(ctx, name, fileio.NetCDF{})
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	f, err := archive.New(in.R, in.Size, v.OpenOptions())
-	if err != nil {
-		return err
-	}
 	file := imageName(name, f)
 	if !named {
 		v.o.Name = cdl.Name(file)

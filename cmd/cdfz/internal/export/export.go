@@ -46,7 +46,8 @@ func Command(a *cli.App) *cobra.Command {
 		Short: "Write an archive as netCDF-4 or Zarr",
 		Long: `Writes an archive or a classic netCDF file for programs that do not know cdfz: as a
 netCDF-4 file (.nc4, .nc, .h5) or as a folder that is a Zarr store (.zarr). FILE may also
-be an http, https, s3 or gs URL, or - for standard input. -o - writes to standard output,
+be an http, https, s3 or gs URL, - for standard input, or for netCDF-4 the NcML file of many
+files that cdfz join makes. -o - writes to standard output,
 and -o s3://BUCKET/KEY writes a file to an object store.
 
 Chunks are the blocks of the archive. Stored blocks are copied if HDF5 or Zarr knows
@@ -197,15 +198,11 @@ func (v *exporter) write(ctx context.Context, in *fileio.Input, f *archive.File,
 
 // run exports a file.
 func (v *exporter) run(ctx context.Context, name string) error {
-	in, err := v.Open(ctx, name)
+	in, f, err := v.OpenNetCDF(ctx, name, fileio.NetCDF{Explain: fileio.ExplainNotNetCDF})
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	f, err := archive.New(in.R, in.Size, v.OpenOptions())
-	if err != nil {
-		return fileio.ExplainNotNetCDF(in, err)
-	}
 	v.StartProgress("export", f.Image().Size())
 	defer v.StopProgress()
 	rep := &report{File: terminal.ReportName(name), Target: v.Dest, To: v.to, Size: in.Size}

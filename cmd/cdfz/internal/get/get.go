@@ -37,8 +37,8 @@ func Command(a *cli.App) *cobra.Command {
 		Use:   "get [flags] FILE VAR[SELECTION]…",
 		Short: "Write parts of variables as CSV, JSON, npy, raw values or netCDF",
 		Long: `Reads parts of variables from a classic netCDF file or an archive. From an archive,
-only the blocks that hold them are read. FILE may be an http, https, s3 or gs URL, or -
-for standard input. OUT may be s3://BUCKET/KEY, which is written from a temporary file.
+only the blocks that hold them are read. FILE may be an http, https, s3 or gs URL, - for
+standard input, or the NcML file of many files that cdfz join makes. OUT may be s3://BUCKET/KEY, which is written from a temporary file.
 
 Selections by index are those of Python and numpy:
   tas                    the whole variable
@@ -204,7 +204,7 @@ type getRun struct {
 	in      *fileio.Input
 	f       *archive.File
 	watched bool         // count reads for --explain or the progress bar
-	count   *countReader // nil if not watched
+	count   *countReader // nil if not watched, and for joined files
 
 	// Counts at the end of the last output.
 	start              time.Time
@@ -258,25 +258,28 @@ func (v *getter) run(ctx context.Context, name string, selections []*export.Sele
 
 // open opens the file.
 func (r *getRun) open(ctx context.Context) error {
-	in, err := r.getter.Open(ctx, r.name)
-	if err != nil {
-		return err
-	}
-	if r.watched {
-		r.count = &countReader{r: in.R}
-		in.R = r.count.reader()
-	}
-	if r.f, err = archive.New(in.R, in.Size, r.OpenOptions()); err != nil {
+	in, f, err := r.OpenNetCDF(ctx, r.name, fileio.NetCDF{Opened: r.watch, Explain: func(in *fileio.Input, err error) error {
 		if errors.Is(err, archive.ErrCorrupt) {
 			err = fileio.ExplainNotArchive(in, err)
 		}
-		in.Close()
+		return err
+	}})
+	if err != nil {
 		return err
 	}
+	r.f = f
 	if r.in = in; r.name != terminal.StdinName {
 		r.name = terminal.ShowName(r.name)
 	}
 	return nil
+}
+
+// watch counts the reads of a file, if they are needed.
+func (r *getRun) watch(in *fileio.Input) {
+	if r.watched {
+		r.count = &countReader{r: in.R}
+		in.R = r.count.reader()
+	}
 }
 
 // shownError is an error without the file name at the start of its text, because

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/export"
 )
@@ -83,8 +84,13 @@ func (r *getRun) tell(path string, sel []*export.Values, written, blocks int64) 
 		r.Report("%s: %s, %s", path, display.Count(values, "value"), display.Size(written))
 	}
 	if e := rep.Explain; e != nil {
-		fmt.Fprintf(r.Err, "blocks: %d needed, %d read and decoded in %s, %d found in the cache\n", e.Blocks, e.Decoded, display.Count(e.Reads, "read"), e.Cached)
-		fmt.Fprintf(r.Err, "bytes: %d of blocks; %d in %s of the file's %d; %d written\n", e.Bytes, e.FileBytes, display.Count(e.FileReads, "read"), e.FileSize, written)
+		if fileio.IsDataset(r.name) { // members have their own blocks, and are opened meanwhile
+			fmt.Fprintf(r.Err, "blocks: %d read and decoded in %s, %d found in the cache\n", e.Decoded, display.Count(e.Reads, "read"), e.Cached)
+			fmt.Fprintf(r.Err, "bytes: %d of blocks; %d written\n", e.Bytes, written)
+		} else {
+			fmt.Fprintf(r.Err, "blocks: %d needed, %d read and decoded in %s, %d found in the cache\n", e.Blocks, e.Decoded, display.Count(e.Reads, "read"), e.Cached)
+			fmt.Fprintf(r.Err, "bytes: %d of blocks; %d in %s of the file's %d; %d written\n", e.Bytes, e.FileBytes, display.Count(e.FileReads, "read"), e.FileSize, written)
+		}
 		fmt.Fprintf(r.Err, "time: %.6f s, decoding %.6f s\n", e.Seconds, e.Decode)
 	}
 }

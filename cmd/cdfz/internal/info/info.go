@@ -35,7 +35,7 @@ see them.
 
 FILE may be a folder: archives below it, named *.cdfz, are shown in one line each, with
 a total, and other files are skipped. It may also be an http, https, s3 or gs URL, or - for
-standard input.
+standard input. Of a FILE that ends in .ncml, which cdfz join makes, it shows the dataset.
 
 ` + cli.PrefixHelp + `
 
@@ -86,6 +86,13 @@ func (v *informer) run(ctx context.Context, args []string) {
 	some := false
 	v.Each(ctx, files, func(j fileio.Job) error {
 		some = true
+		if fileio.IsDataset(j.Name) && !list {
+			if !first && !v.JSON {
+				v.Print("")
+			}
+			first = false
+			return v.dataset(ctx, j)
+		}
 		in, f, err := v.OpenArchive(ctx, j)
 		if err != nil {
 			return err

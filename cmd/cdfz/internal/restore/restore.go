@@ -37,7 +37,7 @@ type restoreReport struct {
 	Target      string  `json:"target"`
 	Size        int64   `json:"size"`
 	ArchiveSize int64   `json:"archive_size"`
-	SHA256      string  `json:"sha256"`
+	SHA256      string  `json:"sha256,omitempty"` // unknown for joined files
 	Seconds     float64 `json:"seconds"`
 	// Loss lists values that were rounded before they were archived.
 	Loss *report.Loss `json:"loss,omitempty"`
@@ -78,6 +78,9 @@ the modification time of the archive, and its owner if root runs cdfz.
 and index range, and writes fill values in their place. The exit code is then 3. If the
 index is lost and a block has two intact versions that differ, the first is restored,
 the block is listed, and the exit code is 3, too.
+
+A FILE that ends in .ncml, which cdfz join makes, is restored as one file of all its members:
+tas.ncml becomes tas.nc, as ncrcat or ncecat would make it.
 
 FILE may be a folder: archives below it, named *.cdfz, are restored, and other files
 are skipped, as are targets that exist and have the SHA-256 of the archive's netCDF file,
@@ -157,7 +160,12 @@ func (v *restorer) run(ctx context.Context, args []string) {
 		w := fresh
 		w.App = a
 		one := w.one
-		if v.salvages {
+		switch {
+		case fileio.IsDataset(j.Name) && v.salvages:
+			return nil, errors.New("--salvage is for archives, found a description of joined files")
+		case fileio.IsDataset(j.Name):
+			one = w.dataset
+		case v.salvages:
 			one = w.salvage
 		}
 		err := one(ctx, j)

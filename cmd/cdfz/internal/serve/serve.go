@@ -41,7 +41,8 @@ func Command(a *cli.App) *cobra.Command {
 		Short: "Show the original files of archives over HTTP",
 		Long: `Serves SRC, a folder, an archive or another file, over HTTP. Every archive x.nc.cdfz
 below SRC appears as /files/x.nc, with ranges, and as the OPeNDAP data set /dap/x.nc (DAP2).
-All other files appear unchanged, except those whose names begin with a dot. New and
+The description x.ncml of joined files, which cdfz join makes, appears as x.nc, too. All
+other files appear unchanged, except those whose names begin with a dot. New and
 replaced archives appear at once. Open the address in a browser for maps, series and
 downloads of parts.
 

@@ -135,7 +135,7 @@ func (a *Terminal) FailFile(file string, err error) {
 
 // packagePrefix matches the package names at the start of error messages.
 var packagePrefix = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(^|: )(?:(?:archive|catalogue|remote|s3|cdf3|cdl|cf|export|filters|fsck|plugin|slab|unlimited|blockidx): )+`)
+	return regexp.MustCompile(`(^|: )(?:(?:archive|catalogue|remote|s3|cdf3|cdl|cf|export|filters|fsck|joined|plugin|slab|unlimited|blockidx): )+`)
 })
 
 // WithoutPackages removes the names of this module's packages from a message.

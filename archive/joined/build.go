@@ -1,0 +1,285 @@
+package joined
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/internal/ioat"
+)
+
+// BuildOptions control Build. Nil and the zero value join along the unlimited dimension.
+type BuildOptions struct {
+	Options
+	Dim string // joined dimension; "": the unlimited dimension of the first file
+	New bool   // Dim is new
+	// Vars are the variables that get a new dimension. nil means all but the coordinate variables, as
+	// in ncecat.
+	Vars []string
+	// First takes attributes and variables without Dim from the first file if others differ, unless
+	// the attributes change the meaning of values. See Description.First.
+	First bool
+	// Progress, if not nil, is called after each file with the number of files done so far. The calls
+	// come from several goroutines.
+	Progress func(done int64)
+}
+
+// Build compares files and describes how they are joined, in the given order. Locations of archives lose
+// their suffix in the description, unless a netCDF file of that name exists as well.
+//
+// All files have the variables, types, dimensions and attributes of the first one, other attributes of
+// the file than the first may have, and the same values in variables without the joined dimension. The
+// coordinate variable of an existing dimension rises, or falls, across all files. Everything that
+// contradicts this is named in the error, which wraps ErrDiffers and is a list of [*Problem] joined by
+// errors.Join. Gaps, which are steps of the coordinate variable other than the usual one, are returned as
+// warnings. Steps of months and years are understood if package cf understands the units.
+func Build(ctx context.Context, locations []string, open Opener, o *BuildOptions) (*Description, []*Problem, error) {
+	if o == nil {
+		o = &BuildOptions{}
+	}
+	c, err := o.Options.complete()
+	if err != nil {
+		return nil, nil, err
+	}
+	switch n := len(locations); {
+	case n == 0:
+		return nil, nil, fmt.Errorf("joined: expected one file or more, found none: %w", archive.ErrOptions)
+	case n > MaxMembers:
+		return nil, nil, fmt.Errorf("joined: expected at most %d files, found %d: %w", MaxMembers, n, archive.ErrOptions)
+	}
+	b := &builder{open: open, o: c, progress: o.Progress}
+	first, f, closer, err := b.openFile(ctx, locations[0])
+	if err != nil {
+		return nil, nil, err
+	}
+	if closer != nil {
+		defer closer.Close()
+	}
+	desc := &Description{Dim: o.Dim, New: o.New, Vars: o.Vars, First: o.First, Members: []Member{first}}
+	if err := desc.choose(f.Header()); err != nil {
+		return nil, nil, err
+	}
+	if b.t, err = newTemplate(desc, f.Header()); err != nil {
+		return nil, nil, err
+	}
+	parts, err := b.parts(ctx, locations)
+	if err != nil {
+		return nil, nil, err
+	}
+	return b.merge(desc, parts)
+}
+
+// choose sets the dimension and the variables that the options leave open.
+func (desc *Description) choose(h *cdf3.Header) error {
+	if desc.Dim == "" {
+		for _, d := range h.Dims {
+			if d.Len == 0 {
+				desc.Dim = d.Name
+			}
+		}
+		if desc.Dim == "" {
+			return &Problem{desc.Members[0].shown(), "", "expected an unlimited dimension, found none: the joined dimension must be named"}
+		}
+	}
+	if !desc.New || desc.Vars != nil {
+		return nil
+	}
+	for i := range h.Vars {
+		if v := &h.Vars[i]; !(len(v.DimIDs) == 1 && h.Dims[v.DimIDs[0]].Name == v.Name) {
+			desc.Vars = append(desc.Vars, v.Name)
+		}
+	}
+	return nil
+}
+
+// builder compares files.
+type builder struct {
+	t        *template
+	open     Opener
+	o        Options
+	progress func(int64)
+}
+
+// part is what is known of a file that was compared.
+type part struct {
+	m    Member
+	same map[string][sha256.Size]byte // sums of the values of variables without the joined dimension
+	axis *axis                        // nil without a coordinate variable
+	err  error
+}
+
+// openFile opens a file and describes it without its length.
+func (b *builder) openFile(ctx context.Context, location string) (Member, *archive.File, io.Closer, error) {
+	m := Member{Location: location, Len: -1}
+	if plain, ok := strings.CutSuffix(location, archive.Suffix); ok && plain != "" && !strings.HasSuffix(plain, "/") {
+		f, closer, err := b.open(ctx, plain, &b.o.Open)
+		if err == nil {
+			if i, ok := f.Info(); ok {
+				m.Location, m.Size, m.SHA256 = plain, i.ImageSize, i.SHA256
+				return m, f, closer, nil
+			}
+			if closer != nil {
+				closer.Close()
+			}
+		}
+	}
+	f, closer, err := b.open(ctx, location, &b.o.Open)
+	if err != nil {
+		return m, nil, nil, inMember(location, err)
+	}
+	m.Size = f.Image().Size()
+	if i, ok := f.Info(); ok {
+		m.SHA256 = i.SHA256
+	}
+	return m, f, closer, nil
+}
+
+// parts looks at all files, some at the same time.
+func (b *builder) parts(ctx context.Context, locations []string) ([]part, error) {
+	parts := make([]part, len(locations))
+	var done atomic.Int64
+	g, within := errgroup.WithContext(ctx)
+	g.SetLimit(b.o.Workers)
+	for i, location := range locations {
+		if within.Err() != nil {
+			break
+		}
+		g.Go(func() error {
+			parts[i] = b.part(within, location)
+			if n := done.Add(1); b.progress != nil {
+				b.progress(n)
+			}
+			return within.Err()
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	return parts, ctx.Err()
+}
+
+// part looks at one file.
+func (b *builder) part(ctx context.Context, location string) part {
+	m, f, closer, err := b.openFile(ctx, location)
+	if err != nil {
+		return part{m: m, err: err}
+	}
+	if closer != nil {
+		defer closer.Close()
+	}
+	p := part{m: m}
+	vars, err := b.t.compare(m.shown(), f.Header())
+	if err != nil {
+		p.err = err
+		return p
+	}
+	p.m.Len = b.t.lenOf(f.Header())
+	if p.axis, err = b.t.axisOf(ctx, m.shown(), f, vars); err == nil && !b.t.desc.First {
+		p.same, err = b.t.sums(ctx, f, vars)
+	}
+	if err != nil {
+		var differs *Problem
+		if p.err = err; !errors.As(err, &differs) {
+			p.err = inMember(m.Location, err)
+		}
+	}
+	return p
+}
+
+// sums returns the SHA-256 of each variable that all files must have in common.
+func (t *template) sums(ctx context.Context, f *archive.File, vars []int) (map[string][sha256.Size]byte, error) {
+	sums := map[string][sha256.Size]byte{}
+	var buf []byte
+	for n, v := range vars {
+		if t.joins[n] {
+			continue
+		}
+		w := &f.Header().Vars[v]
+		sum := sha256.New()
+		values := ioat.Bind(ctx, f.Array(v).Values())
+		for off := int64(0); off < w.Len; off += int64(len(buf)) {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			buf = slices.Grow(buf[:0], boxLen)[:min(boxLen, w.Len-off)]
+			if err := ioat.ReadFull(values, buf, off); err != nil {
+				return nil, fmt.Errorf("variable %q: %w", w.Name, err)
+			}
+			sum.Write(buf)
+		}
+		sums[w.Name] = [sha256.Size]byte(sum.Sum(nil))
+	}
+	return sums, nil
+}
+
+// maxErrors bounds the problems of all files together.
+const maxErrors = 100
+
+// merge describes the dataset.
+func (b *builder) merge(desc *Description, parts []part) (*Description, []*Problem, error) {
+	var errs []error
+	more := 0
+	add := func(list ...error) {
+		for _, err := range list {
+			if len(errs) < maxErrors {
+				errs = append(errs, err)
+			} else {
+				more++
+			}
+		}
+	}
+	desc.Members = desc.Members[:0]
+	line := newAxis()
+	for i := range parts {
+		p := &parts[i]
+		desc.Members = append(desc.Members, p.m)
+		if p.err != nil {
+			add(flatten(p.err)...)
+			continue
+		}
+		for n := range b.t.first.Vars {
+			name := b.t.first.Vars[n].Name
+			if sum, ok := p.same[name]; ok && sum != parts[0].same[name] && parts[0].err == nil {
+				add(&Problem{p.m.shown(), name, fmt.Sprintf("has no dimension %q: expected the values that it has in %s, found others", desc.Dim, parts[0].m.shown())})
+			}
+		}
+		if p.axis != nil {
+			line.append(p.axis, b.t.kind)
+		}
+	}
+	var gaps []*Problem
+	if len(errs) == 0 {
+		var wrong []*Problem
+		wrong, gaps = b.t.checkAxis(line)
+		for _, w := range wrong {
+			add(w)
+		}
+	}
+	if more > 0 {
+		errs = append(errs, &Problem{Text: fmt.Sprintf("and %d more differences", more)})
+	}
+	if n := len(gaps); n > maxErrors {
+		gaps = append(gaps[:maxErrors], &Problem{Text: fmt.Sprintf("and %d more gaps", n-maxErrors)})
+	}
+	if len(errs) > 0 {
+		return nil, gaps, errors.Join(errs...)
+	}
+	return desc, gaps, desc.check()
+}
+
+// flatten returns the errors that errors.Join has joined.
+func flatten(err error) []error {
+	if list, ok := err.(interface{ Unwrap() []error }); ok {
+		return list.Unwrap()
+	}
+	return []error{err}
+}

@@ -1,0 +1,198 @@
+package joined
+
+import (
+	"container/list"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/internal/urls"
+	"github.com/cdfz-format/cdfz/slab"
+)
+
+// members are the open members of a dataset. It is safe for concurrent use.
+type members struct {
+	t      *template
+	opener Opener
+	o      archive.OpenOptions
+	most   int // members kept open without users
+
+	mu     sync.Mutex
+	open   map[int]*member
+	idle   *list.List // of *member, the least recently used first
+	closed archive.Stats
+}
+
+// member is an open member.
+type member struct {
+	n     int
+	ready chan struct{} // closed when f or err is set
+	f     *archive.File
+	vars  []int // the numbers of the first member's variables
+	close io.Closer
+	err   error
+
+	users int           // guarded by members.mu
+	place *list.Element // in members.idle, nil while there are users
+}
+
+// array returns the values of the variable that has number v in the first member.
+func (m *member) array(v int) slab.Array { return m.f.Array(m.vars[v]) }
+
+// acquire opens member n, or returns it if it is open. The caller must release it.
+//
+// Members without users are kept open, up to a number. Those with users are as many as there are
+// concurrent reads.
+func (s *members) acquire(ctx context.Context, n int) (*member, error) {
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		m, opens := s.use(n)
+		if opens {
+			m.err = s.openMember(ctx, m)
+			if m.err != nil {
+				s.forget(m)
+			}
+			close(m.ready)
+		}
+		select {
+		case <-m.ready:
+		case <-ctx.Done():
+			s.release(m)
+			return nil, ctx.Err()
+		}
+		if m.err == nil {
+			return m, nil
+		}
+		s.release(m)
+		// The one that opened it may have given up, which is no error of others.
+		if opens || !errors.Is(m.err, context.Canceled) && !errors.Is(m.err, context.DeadlineExceeded) {
+			return nil, m.err
+		}
+	}
+}
+
+// use adds a user to a member. opens is true if the caller must open it.
+func (s *members) use(n int) (m *member, opens bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m = s.open[n]
+	if m == nil {
+		m, opens = &member{n: n, ready: make(chan struct{})}, true
+		s.open[n] = m
+	}
+	if m.place != nil {
+		s.idle.Remove(m.place)
+		m.place = nil
+	}
+	m.users++
+	return m, opens
+}
+
+// forget takes a member that did not open from the list, so that the next user tries again.
+func (s *members) forget(m *member) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.open, m.n)
+}
+
+// release ends a use of a member.
+func (s *members) release(m *member) {
+	s.mu.Lock()
+	var old []*member
+	if m.users--; m.users == 0 && s.open[m.n] == m {
+		m.place = s.idle.PushBack(m)
+		old = s.evict(s.most)
+	}
+	s.mu.Unlock()
+	closeAll(old)
+}
+
+// evict takes the members from the list that are too many without users, and returns them. The caller
+// holds the lock.
+func (s *members) evict(most int) (old []*member) {
+	for s.idle.Len() > most {
+		m := s.idle.Remove(s.idle.Front()).(*member)
+		m.place = nil
+		delete(s.open, m.n)
+		add(&s.closed, m.f.Stats())
+		old = append(old, m)
+	}
+	return old
+}
+
+func closeAll(old []*member) error {
+	var errs []error
+	for _, m := range old {
+		if m.close != nil {
+			errs = append(errs, m.close.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// stats returns the cost of reading all members so far.
+func (s *members) stats() archive.Stats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sum := s.closed
+	for _, m := range s.open {
+		select {
+		case <-m.ready:
+			if m.err == nil {
+				add(&sum, m.f.Stats())
+			}
+		default: // is being opened
+		}
+	}
+	return sum
+}
+
+func add(sum *archive.Stats, s archive.Stats) {
+	sum.Blocks += s.Blocks
+	sum.Hits += s.Hits
+	sum.Reads += s.Reads
+	sum.Bytes += s.Bytes
+	sum.Decode += s.Decode
+}
+
+// openMember opens a member and compares it with its description and with the first member.
+func (s *members) openMember(ctx context.Context, m *member) error {
+	desc := &s.t.desc.Members[m.n]
+	f, closer, err := s.opener(ctx, desc.Location, &s.o)
+	if err != nil {
+		return inMember(desc.Location, err)
+	}
+	m.f, m.close = f, closer
+	err = checkMember(desc, f)
+	if err == nil {
+		m.vars, err = s.t.compare(desc.shown(), f.Header())
+	}
+	if n := s.t.lenOf(f.Header()); err == nil && desc.Len >= 0 && n != desc.Len {
+		err = &Problem{desc.shown(), "", fmt.Sprintf("expected %d indices of dimension %q, as described, found %d", desc.Len, s.t.desc.Dim, n)}
+	}
+	if err != nil && closer != nil {
+		closer.Close()
+	}
+	return err
+}
+
+// checkMember compares a file with its description. The error is a *Problem.
+func checkMember(desc *Member, f *archive.File) error {
+	if n := f.Image().Size(); desc.Size >= 0 && n != desc.Size {
+		return &Problem{desc.shown(), "", fmt.Sprintf("was replaced since it was joined: expected a netCDF file of %d bytes, found %d", desc.Size, n)}
+	}
+	if i, ok := f.Info(); ok && desc.SHA256 != "" && i.SHA256 != desc.SHA256 {
+		return &Problem{desc.shown(), "", fmt.Sprintf("was replaced since it was joined: expected a netCDF file with SHA-256 %s, found %s", desc.SHA256, i.SHA256)}
+	}
+	return nil
+}
+
+// inMember adds the location of a member to an error.
+func inMember(location string, err error) error {
+	return fmt.Errorf("joined: member %s: %w", urls.Redact(location), err)
+}

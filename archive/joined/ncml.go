@@ -1,0 +1,331 @@
+package joined
+
+import (
+	"bufio"
+	"context"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/internal/ioat"
+	"github.com/cdfz-format/cdfz/internal/urls"
+)
+
+// Namespaces of the description. NcML's is written with http, as by THREDDS, and with https, as by ncdump.
+const (
+	ncmlSpace  = "http://www.unidata.ucar.edu/namespaces/netcdf/ncml-2.2"
+	ncmlSecure = "https://www.unidata.ucar.edu/namespaces/netcdf/ncml-2.2"
+	// ownSpace is the namespace of the attributes that only this package uses. Part of the format.
+	ownSpace = "https://github.com/cdfz-format/cdfz/joined-1"
+)
+
+const (
+	// MaxNcML is the length in bytes of the longest description that ReadNcML accepts. It bounds the
+	// memory that a hostile file can take.
+	MaxNcML = 64 << 20
+	// MaxMembers is the number of members that ReadNcML and Build accept.
+	MaxMembers = 1 << 18
+)
+
+// The values of the attribute type of an aggregation.
+const (
+	typeExisting = "joinExisting"
+	typeNew      = "joinNew"
+)
+
+// WriteNcML writes the description. Locations and names must be text that XML can hold, or the error is
+// archive.ErrOptions. Errors of w are returned unchanged.
+func (desc *Description) WriteNcML(w io.Writer) error {
+	if err := desc.check(); err != nil {
+		return err
+	}
+	b := &ncmlWriter{Writer: bufio.NewWriter(w)}
+	kind := typeExisting
+	if desc.New {
+		kind = typeNew
+	}
+	b.text("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<netcdf xmlns=\"" + ncmlSpace + "\" xmlns:cdfz=\"" + ownSpace + "\">\n  <aggregation")
+	b.attr("dimName", desc.Dim)
+	b.attr("type", kind)
+	if desc.First {
+		b.attr("cdfz:first", "true")
+	}
+	b.text(">\n")
+	for _, v := range desc.Vars {
+		b.text("    <variableAgg")
+		b.attr("name", v)
+		b.text("/>\n")
+	}
+	for i := range desc.Members {
+		m := &desc.Members[i]
+		b.text("    <netcdf")
+		b.attr("location", m.Location)
+		if m.Len >= 0 && !desc.New {
+			b.attr("ncoords", strconv.FormatInt(m.Len, 10))
+		}
+		if m.Size >= 0 {
+			b.attr("cdfz:size", strconv.FormatInt(m.Size, 10))
+		}
+		if m.SHA256 != "" {
+			b.attr("cdfz:sha256", m.SHA256)
+		}
+		b.text("/>\n")
+	}
+	b.text("  </aggregation>\n</netcdf>\n")
+	if b.err != nil {
+		return b.err
+	}
+	return b.Flush()
+}
+
+// ncmlWriter writes until the first text that XML cannot hold.
+type ncmlWriter struct {
+	*bufio.Writer
+	err error
+}
+
+// text writes markup. The buffer keeps errors of writing until Flush.
+func (b *ncmlWriter) text(s string) { _, _ = b.WriteString(s) }
+
+func (b *ncmlWriter) attr(name, value string) {
+	if bad := strings.IndexFunc(value, func(r rune) bool { return r < ' ' || r == utf8.RuneError || r == 0xFFFE || r == 0xFFFF }); bad >= 0 && b.err == nil {
+		b.err = fmt.Errorf("joined: %s %q: expected text that XML can hold, found a control character or bytes that are not UTF-8: %w", name, urls.Redact(value), archive.ErrOptions)
+	}
+	b.text(" " + name + "=\"")
+	_ = xml.EscapeText(b.Writer, []byte(value)) // the buffer keeps errors
+	b.text("\"")
+}
+
+// ncmlError is the error of a description, at a byte of the file.
+type ncmlError struct {
+	off   int64
+	text  string
+	class error
+}
+
+func (e *ncmlError) Error() string {
+	return fmt.Sprintf("joined: NcML at byte %d: %s", e.off, e.text)
+}
+
+func (e *ncmlError) Unwrap() error { return e.class }
+
+// ReadNcML reads a description of size bytes. Elements and attributes of NcML that change the dataset in
+// other ways are ErrNotNcML, as is every other kind of file. XML that is not well-formed or ends early,
+// and numbers that are none, are archive.ErrCorrupt. Errors of r are wrapped.
+//
+// External entities and document types are refused. It allocates a small multiple of the size, which is at
+// most MaxNcML.
+func ReadNcML(ctx context.Context, r io.ReaderAt, size int64) (*Description, error) {
+	if size > MaxNcML {
+		return nil, &ncmlError{MaxNcML, fmt.Sprintf("expected at most %d bytes, found %d", MaxNcML, size), ErrNotNcML}
+	}
+	from := &noted{r: io.NewSectionReader(ioat.Live(ctx, r), 0, size)}
+	p := &ncmlReader{dec: xml.NewDecoder(bufio.NewReader(from)), desc: &Description{}}
+	err := p.read()
+	switch {
+	case from.err != nil:
+		return nil, fmt.Errorf("joined: reading NcML: %w", from.err)
+	case err != nil:
+		return nil, err
+	}
+	if err := p.desc.check(); err != nil {
+		return nil, &ncmlError{p.dec.InputOffset(), strings.TrimPrefix(strings.TrimSuffix(err.Error(), ": "+archive.ErrOptions.Error()), "joined: "), archive.ErrCorrupt}
+	}
+	return p.desc, nil
+}
+
+// noted keeps the error of a source, which the XML decoder mixes with its own.
+type noted struct {
+	r   io.Reader
+	err error
+}
+
+func (n *noted) Read(p []byte) (int, error) {
+	k, err := n.r.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		n.err = err
+	}
+	return k, err
+}
+
+// ncmlReader reads a description element by element.
+type ncmlReader struct {
+	dec  *xml.Decoder
+	desc *Description
+	path []string // names of the open elements
+	root bool     // the root element was read
+	agg  bool     // the aggregation was read
+}
+
+// refused is the error of parts that would change the dataset.
+func (p *ncmlReader) refused(format string, args ...any) error {
+	return &ncmlError{p.dec.InputOffset(), fmt.Sprintf(format, args...), ErrNotNcML}
+}
+
+func (p *ncmlReader) damaged(format string, args ...any) error {
+	return &ncmlError{p.dec.InputOffset(), fmt.Sprintf(format, args...), archive.ErrCorrupt}
+}
+
+func (p *ncmlReader) read() error {
+	for {
+		t, err := p.dec.Token()
+		switch {
+		case errors.Is(err, io.EOF) && !p.root:
+			return p.refused("expected an element netcdf, found none")
+		case errors.Is(err, io.EOF) && !p.agg:
+			return p.refused("expected an element aggregation, found none")
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil && !p.root:
+			return p.refused("expected NcML, found another kind of file: %v", err)
+		case err != nil:
+			return p.damaged("%v", err)
+		}
+		switch t := t.(type) {
+		case xml.StartElement:
+			if err := p.start(t); err != nil {
+				return err
+			}
+			p.path = append(p.path, t.Name.Local)
+		case xml.EndElement:
+			p.path = p.path[:len(p.path)-1]
+		case xml.Directive:
+			return p.refused("expected no document type, found one")
+		case xml.CharData:
+			if s := strings.TrimSpace(string(t)); s != "" {
+				if !p.root {
+					return p.refused("expected NcML, found other text")
+				}
+				return p.refused("expected no text between elements, found some")
+			}
+		}
+	}
+}
+
+// start reads the start of an element.
+func (p *ncmlReader) start(e xml.StartElement) error {
+	if e.Name.Space != ncmlSpace && e.Name.Space != ncmlSecure {
+		return p.refused("expected elements of the namespace %s, found %q of %q", ncmlSpace, e.Name.Local, e.Name.Space)
+	}
+	place := strings.Join(append(p.path, e.Name.Local), "/")
+	switch place {
+	case "netcdf":
+		if p.root {
+			return p.damaged("expected one root element, found two")
+		}
+		p.root = true
+		return p.attrs(e, map[string]func(string) error{})
+	case "netcdf/aggregation":
+		if p.agg {
+			return p.refused("expected one aggregation, found two")
+		}
+		p.agg = true
+		return p.aggregation(e)
+	case "netcdf/aggregation/variableAgg":
+		return p.attrs(e, map[string]func(string) error{"name": func(s string) error {
+			p.desc.Vars = append(p.desc.Vars, s)
+			return nil
+		}})
+	case "netcdf/aggregation/netcdf":
+		return p.member(e)
+	}
+	return p.refused("expected netcdf, aggregation, variableAgg and members alone, found an element %q in %q, which is not supported", e.Name.Local, strings.Join(p.path, "/"))
+}
+
+// attrs calls the function of each attribute. Those of foreign namespaces are ignored.
+func (p *ncmlReader) attrs(e xml.StartElement, funcs map[string]func(string) error) error {
+	seen := map[xml.Name]bool{}
+	for _, a := range e.Attr {
+		name := a.Name.Local
+		switch {
+		case seen[a.Name]:
+			return p.damaged("element %s: expected each attribute once, found %q twice", e.Name.Local, name)
+		case a.Name.Space == ownSpace:
+			name = "cdfz:" + name
+		case a.Name.Space != "" || name == "xmlns":
+			continue
+		}
+		seen[a.Name] = true
+		f := funcs[name]
+		if f == nil {
+			if a.Name.Space == ownSpace {
+				return p.refused("element %s: attribute %s needs a newer version of cdfz", e.Name.Local, name)
+			}
+			return p.refused("element %s: attribute %q is not supported", e.Name.Local, name)
+		}
+		if err := f(a.Value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *ncmlReader) aggregation(e xml.StartElement) error {
+	kind := ""
+	err := p.attrs(e, map[string]func(string) error{
+		"dimName": func(s string) error { p.desc.Dim = s; return nil },
+		"type":    func(s string) error { kind = s; return nil },
+		"cdfz:first": func(s string) error {
+			if s != "true" && s != "false" {
+				return p.damaged("cdfz:first: expected true or false, found %q", s)
+			}
+			p.desc.First = s == "true"
+			return nil
+		},
+	})
+	if err != nil {
+		return err
+	}
+	switch kind {
+	case typeNew:
+		p.desc.New = true
+	case typeExisting:
+	default:
+		return p.refused("aggregation: expected type %s or %s, found %q", typeExisting, typeNew, kind)
+	}
+	return nil
+}
+
+func (p *ncmlReader) member(e xml.StartElement) error {
+	if len(p.desc.Members) == MaxMembers {
+		return p.refused("expected at most %d members, found more", MaxMembers)
+	}
+	m := Member{Len: -1, Size: -1}
+	err := p.attrs(e, map[string]func(string) error{
+		"location":  func(s string) error { m.Location = strings.TrimPrefix(s, "file:"); return nil },
+		"ncoords":   p.number("ncoords", &m.Len),
+		"cdfz:size": p.number("cdfz:size", &m.Size),
+		"cdfz:sha256": func(s string) error {
+			if len(s) != 64 || strings.Trim(s, "0123456789abcdef") != "" {
+				return p.damaged("cdfz:sha256: expected 64 hexadecimal digits, found %q", s)
+			}
+			m.SHA256 = s
+			return nil
+		},
+	})
+	if err != nil {
+		return err
+	}
+	if m.Location == "" {
+		return p.damaged("expected a member with a location, found none")
+	}
+	p.desc.Members = append(p.desc.Members, m)
+	return nil
+}
+
+// number reads a count.
+func (p *ncmlReader) number(name string, n *int64) func(string) error {
+	return func(s string) error {
+		x, err := strconv.ParseInt(strings.TrimSpace(s), 10, 64)
+		if err != nil || x < 0 {
+			return p.damaged("%s: expected a number of at least 0, found %q", name, s)
+		}
+		*n = x
+		return nil
+	}
+}

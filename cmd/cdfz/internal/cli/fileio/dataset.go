@@ -1,0 +1,85 @@
+package fileio
+
+import (
+	"context"
+	"strings"
+
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/archive/joined"
+)
+
+// DatasetSuffix is the ending of the names of NcML files that describe joined files.
+const DatasetSuffix = ".ncml"
+
+// IsDataset reports whether a FILE argument names joined files. They are chosen by name, since no
+// netCDF file and no archive is named so.
+func IsDataset(name string) bool { return strings.HasSuffix(name, DatasetSuffix) }
+
+// StripDatasetSuffix returns the name of the netCDF file that joined files would be.
+func StripDatasetSuffix(name string) (string, error) {
+	return strings.TrimSuffix(name, DatasetSuffix) + ".nc", nil
+}
+
+// OpenDataset opens joined files. The caller must close the input, which stays that of the NcML file:
+// it tells whether that changed.
+func (a *IO) OpenDataset(ctx context.Context, j Job) (*Input, *joined.Dataset, *archive.File, error) {
+	in, err := a.OpenJob(ctx, j)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	d, f, err := a.dataset(ctx, j.Name, in)
+	if err != nil {
+		in.Close()
+		return nil, nil, nil, err
+	}
+	return in, d, f, nil
+}
+
+func (a *IO) dataset(ctx context.Context, name string, in *Input) (*joined.Dataset, *archive.File, error) {
+	desc, err := joined.ReadNcML(ctx, in.R, in.Size)
+	if err != nil {
+		return nil, nil, err
+	}
+	d, err := joined.Open(ctx, desc, joined.Folder(name), &joined.Options{Open: *a.OpenOptions()})
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := d.File()
+	if err != nil {
+		d.Close()
+		return nil, nil, err
+	}
+	in.Replace(in.R, in.Size, d.Close)
+	return d, f, nil
+}
+
+// NetCDF controls OpenNetCDF. It is for files other than the NcML file of joined files.
+type NetCDF struct {
+	Opened  func(*Input)              // is called with the file before it is read; may change R
+	Explain func(*Input, error) error // changes the error of a file that cannot be read
+}
+
+// OpenNetCDF opens a FILE argument that is an archive, a classic file, or the NcML file of joined files.
+// The caller must close the input.
+func (a *IO) OpenNetCDF(ctx context.Context, name string, o NetCDF) (*Input, *archive.File, error) {
+	if IsDataset(name) {
+		in, _, f, err := a.OpenDataset(ctx, Job{Name: name})
+		return in, f, err
+	}
+	in, err := a.Open(ctx, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	if o.Opened != nil {
+		o.Opened(in)
+	}
+	f, err := archive.New(in.R, in.Size, a.OpenOptions())
+	if err != nil {
+		if o.Explain != nil {
+			err = o.Explain(in, err)
+		}
+		in.Close()
+		return nil, nil, err
+	}
+	return in, f, nil
+}

@@ -1,0 +1,58 @@
+package restore
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+)
+
+// dataset writes joined files as one netCDF file. There is no sum of it to compare with. The blocks of
+// archives are checked as always.
+func (v *restorer) dataset(ctx context.Context, j fileio.Job) error {
+	in, _, f, err := v.OpenDataset(ctx, j)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	path, err := v.TargetPath(j, fileio.StripDatasetSuffix)
+	if err != nil {
+		return err
+	}
+	size := f.Image().Size()
+	v.Entry.Target, v.Entry.Size, v.Entry.ArchiveSize = path, size, in.Size
+	start := time.Now()
+	dst, err := v.Sink(ctx, path, in)
+	if err != nil {
+		return err
+	}
+	defer dst.Abort()
+	if err = f.Image().Copy(ctx, dst, &archive.CopyOptions{Progress: v.Step(in.Name, size, 0, 1)}); err == nil {
+		err = in.Changed()
+	}
+	if err == nil {
+		err = dst.Commit(ctx)
+	}
+	if errors.Is(err, archive.ErrCorrupt) {
+		return terminal.Hinted(err, "cdfz verify lists all damage of an archive")
+	}
+	if err != nil {
+		return err
+	}
+	rep := restoreReport{File: terminal.ReportName(j.Name), Target: path, Size: size, ArchiveSize: in.Size, Seconds: display.Round(time.Since(start).Seconds(), 6)}
+	v.sum.Files++
+	v.sum.Size += rep.Size
+	v.sum.ArchiveSize += rep.ArchiveSize
+	switch {
+	case v.Dest == terminal.StdoutName:
+	case v.JSON:
+		v.Emit(rep)
+	default:
+		v.Report("%s: %s, %s", path, display.Size(rep.Size), display.Speed(rep.Size, rep.Seconds))
+	}
+	return nil
+}
