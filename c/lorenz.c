@@ -17,9 +17,10 @@
 #include "lorenz_streams.h"
 
 /* The format rounds each operation to the type of the element. The x87 unit of 32-bit
- * x86 does not: compile with -msse2 -mfpmath=sse there. */
+ * x86 does not: compile with -msse2 -mfpmath=sse there. GCC for s390x does not, either,
+ * with -std=c11: compile with -fexcess-precision=fast there. */
 #if FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != 16
-#error "lorenz needs FLT_EVAL_METHOD 0; on 32-bit x86, compile with -msse2 -mfpmath=sse"
+#error "lorenz needs FLT_EVAL_METHOD 0: compile with -msse2 -mfpmath=sse on 32-bit x86, with -fexcess-precision=fast on s390x"
 #endif
 #ifdef __FAST_MATH__
 #error "lorenz needs IEEE 754: compile without -ffast-math"

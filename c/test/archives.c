@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "../cdfz.h"
+#include "little.h"
 
 static uint8_t *bytes; /* of the archive */
 static uint64_t length, taken; /* taken: bytes that were read */
@@ -57,7 +58,8 @@ static void get(void *p, uint64_t n)
 static uint64_t number(void)
 {
 	uint64_t v;
-	get(&v, 8);
+	if (!get_little(&v, 8))
+		exit(1);
 	return v;
 }
 
@@ -170,12 +172,14 @@ int main(void)
 			int64_t variable = (int64_t)number();
 			uint64_t size = number();
 			int order = getchar();
-			uint32_t rank;
-			get(&rank, 4);
+			uint64_t rank;
+			if (!get_little(&rank, 4))
+				return 1;
 			uint64_t *lists[3];
 			for (int i = 0; i < 3; i++) {
 				lists[i] = allocate(rank * sizeof **lists);
-				get(lists[i], rank * sizeof **lists);
+				for (uint64_t k = 0; k < rank; k++)
+					lists[i][k] = number();
 			}
 			uint8_t *values = allocate(size);
 			status = cdfz_read(a, variable, lists[0], lists[1], lists[2], (cdfz_order)order, values, (size_t)size, &e);
@@ -188,9 +192,12 @@ int main(void)
 		case 'd':
 			describe(a);
 			break;
-		case 'n':
-			put(NULL, &taken, sizeof taken);
+		case 'n': {
+			uint8_t answer[8];
+			store_little(answer, taken, sizeof answer);
+			put(NULL, answer, sizeof answer);
 			break;
+		}
 		default:
 			return 1;
 		}
@@ -200,11 +207,11 @@ int main(void)
 				abort();
 		}
 		uint8_t code = (uint8_t)status;
-		uint32_t text = (uint32_t)strlen(e.text);
+		size_t text = strlen(e.text);
 		fwrite(&code, 1, 1, stdout);
-		fwrite(&text, 4, 1, stdout);
+		put_little(text, 4);
 		fwrite(e.text, 1, text, stdout);
-		fwrite(&out_size, 8, 1, stdout);
+		put_little(out_size, 8);
 		if (out_size > 0)
 			fwrite(out, 1, (size_t)out_size, stdout);
 		fflush(stdout);

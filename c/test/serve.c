@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "../lorenz.h"
+#include "little.h"
 
 static int get(void *p, size_t n)
 {
@@ -33,11 +34,16 @@ static void *allocate(size_t n)
 
 int main(void)
 {
-	uint32_t count;
-	while (get(&count, 4)) {
-		uint32_t *list = allocate(count * sizeof *list), length;
-		uint64_t range[2];
-		if (!get(list, count * sizeof *list) || !get(range, 16) || !get(&length, 4))
+	uint64_t count;
+	while (get_little(&count, 4)) {
+		uint32_t *list = allocate(count * sizeof *list);
+		uint64_t v, range[2], length;
+		for (uint64_t i = 0; i < count; i++) {
+			if (!get_little(&v, 4))
+				return 1;
+			list[i] = (uint32_t)v;
+		}
+		if (!get_little(&range[0], 8) || !get_little(&range[1], 8) || !get_little(&length, 4))
 			return 1;
 		unsigned char *block = allocate(length);
 		if (!get(block, length))
@@ -62,7 +68,7 @@ int main(void)
 			size = 0;
 		unsigned char code = (unsigned char)status;
 		fwrite(&code, 1, 1, stdout);
-		fwrite(&size, 8, 1, stdout);
+		put_little(size, 8);
 		if (size > 0)
 			fwrite(out, 1, size, stdout);
 		fflush(stdout);
