@@ -6,7 +6,7 @@ BIN     := bin/cdfz
 HOST    := bin/cdfz-plugin-host
 export CGO_ENABLED ?= 0
 
-.PHONY: build host native install wheel test test-native test-slurm test-zarr3 test-corpus test-ncapi test-fleet race arch fuzz seeds lint demo bench bench-access bench-filters bench-ratio mutants soak man clean
+.PHONY: build host native install wheel test test-native test-foreign test-slurm test-zarr3 test-corpus test-ncapi test-fleet race arch fuzz seeds lint demo bench bench-access bench-filters bench-ratio mutants soak man clean
 
 build:
 	$(GO) build -trimpath -o $(BIN) ./cmd/cdfz
@@ -60,6 +60,11 @@ FUZZSECONDS ?= 2
 test-native:
 	.ci/deps test-native
 	.ci/native $(MUTANTS) $(FUZZSECONDS)
+
+# The C library on processors of other kinds, under qemu, which is slow.
+test-foreign:
+	.ci/deps test-foreign
+	.ci/foreign
 
 # The job arrays of docs/clusters.md on a real Slurm, whose tasks and nodes are taken away meanwhile.
 SLURMFILES ?= 500
