@@ -55,7 +55,7 @@ test:
 
 # The C library: all builds against packages lorenz and archive, and the fuzz targets. The 200,000 damaged blocks
 # for each build of make test-native MUTANTS=200000 FUZZSECONDS=600 take more than an hour.
-MUTANTS ?= 2000
+MUTANTS ?= 500
 FUZZSECONDS ?= 2
 test-native:
 	.ci/deps test-native

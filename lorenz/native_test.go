@@ -152,7 +152,7 @@ func TestNativeBlocks(t *testing.T) {
 	n := startNative(t)
 	list := nativeBlocks(t, rng)
 	for _, b := range list {
-		times := 8
+		times := min(8, 1+*mutants/1000)
 		if d, err := NewDecoder(b.p); err == nil && d.n > 1<<22 {
 			times = 1 // sanitizers take a second for them
 		}
