@@ -185,7 +185,7 @@ func modest(f *archive.File) bool {
 // TestHostileArchives opens archives with extreme values in any field and valid
 // checksums. With CDFZ_SOAK=1 it runs for an hour, with CDFZ_SOAK=10m for ten minutes.
 func TestHostileArchives(t *testing.T) {
-	rounds, until := 100, time.Time{}
+	rounds, until := 40, time.Time{}
 	if testing.Short() {
 		rounds = 3
 	}

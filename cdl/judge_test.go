@@ -38,7 +38,7 @@ const (
 	maxHollow = 1000
 	// everyFlag is the share of the flags that are tried with a file, in turns. In the soak
 	// it is all of them.
-	everyFlag = 3
+	everyFlag = 8
 )
 
 // comparison is a call of ncdump and the matching options of Dump.

@@ -122,7 +122,7 @@ func randomValues(r *rand.Rand, typ cdf3.Type, n int, fill []byte) []byte {
 // against C's printf.
 func TestJudgeRandom(t *testing.T) {
 	s := newScale(t)
-	seeds := int64(30)
+	seeds := int64(12)
 	if os.Getenv("CDFZ_SOAK") != "" {
 		seeds = 200
 	}
