@@ -59,6 +59,9 @@ func (e *Encoder) asMatches(dst, src []byte, start int) []byte {
 	if end > start {
 		most = c.matchSaving.most(end - start)
 	}
+	if c.matchSaving != (saving{}) && most > 0 && float64(len(src)-text.Repeated(src)) > matchNew*float64(most) {
+		return dst
+	}
 	dst, ok := e.withMatches(dst, src, f, most)
 	if !ok || most > 0 && len(dst)-end >= most {
 		return dst[:end]

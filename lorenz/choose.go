@@ -102,6 +102,7 @@ const (
 	recurring    = 0.12  // repeats are tried if this share of the residuals recurs
 	recursPlain  = 0.05  // repeats of floats are sought with the chosen predictor, too, if this share recurs without it
 	recursMore   = 0.02  // a predictor of integers replaces another one if its share is larger by this much
+	matchNew     = 2.5   // matches are not tried if more bytes than so many times their limit were not there before
 	textSaving   = 16    // text must save 1/textSaving of a block of numbers, since ranges of it cannot be decoded
 	goodRatio    = 16    // text is not tried for a short block of numbers that is already so many times shorter
 	narrowFavour = 0.99  // factor of the cost of numbers of 4 bytes, which decode in half the time

@@ -52,22 +52,27 @@ const (
 
 // Promising reports whether many bytes in the middle of a block repeat earlier ones there.
 func Promising(src []byte) bool {
-	const most, run = 8192, 6
+	const most = 8192
 	if len(src) > most {
 		src = src[(len(src)-most)/2:][:most]
 	}
+	return 2*Repeated(src) > len(src)
+}
+
+// Repeated returns about how many bytes start runs of six bytes that were there before.
+func Repeated(src []byte) (n int) {
+	const run = 6
 	var seen [4096]uint16
-	hits := 0
 	for i := 0; i+run <= len(src); i++ {
 		h := uint64(src[i]) | uint64(src[i+1])<<8 | uint64(src[i+2])<<16 | uint64(src[i+3])<<24 | uint64(src[i+4])<<32 | uint64(src[i+5])<<40
 		h *= 0x9E3779B97F4A7C15
 		slot := &seen[h>>52]
 		if *slot == uint16(h>>32)|1 {
-			hits++
+			n++
 		}
 		*slot = uint16(h>>32) | 1
 	}
-	return 2*hits > len(src)
+	return n
 }
 
 // reset prepares the parser for a block, with costs that suit most.
