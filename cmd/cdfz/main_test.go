@@ -23,6 +23,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	_ = os.Unsetenv("GOGC") // of the tests: programs collect garbage as their users' do
 	testscript.Main(m, map[string]func(){"cdfz": main})
 }
 
