@@ -1,9 +1,9 @@
-// Command gen writes the archives of testdata/compat/1 and the list of their images. Run from the root of
-// the module:
+// Command gen writes archives of all kinds and the list of their images into a new folder. Run from the root of the
+// module:
 //
-//	go run ./testdata/compat/gen
+//	go run ./testdata/compat/gen testdata/compat/N
 //
-// Once format 1 is final, no archive changes: each version of cdfz must read what the first one wrote.
+// Archives that are there stay as they are: each version of cdfz must read what earlier ones wrote.
 package main
 
 import (
@@ -22,10 +22,12 @@ import (
 	"github.com/cdfz-format/cdfz/testdata/trees"
 )
 
-const dir = "testdata/compat/1"
-
 func main() {
-	if err := run(context.Background()); err != nil {
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: go run ./testdata/compat/gen testdata/compat/N")
+		os.Exit(2)
+	}
+	if err := run(context.Background(), os.Args[1]); err != nil {
 		fmt.Fprintln(os.Stderr, "gen:", err)
 		os.Exit(1)
 	}
@@ -76,7 +78,8 @@ func images(tmp string) ([]string, error) {
 	return append(out, more...), err
 }
 
-func run(ctx context.Context) error {
+// run writes the archives into a folder, which must not be there yet.
+func run(ctx context.Context, dir string) error {
 	tmp, err := os.MkdirTemp("", "compat")
 	if err != nil {
 		return err
@@ -86,10 +89,7 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := os.RemoveAll(dir); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+	if err := os.Mkdir(dir, 0o777); err != nil {
 		return err
 	}
 	var list strings.Builder
@@ -97,7 +97,7 @@ func run(ctx context.Context) error {
 	for i, name := range names {
 		o := ways[i%len(ways)]
 		o.Name = filepath.Base(name)
-		sum, err := write(ctx, name, &o)
+		sum, err := write(ctx, dir, name, &o)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
@@ -106,8 +106,8 @@ func run(ctx context.Context) error {
 	return os.WriteFile(filepath.Join(dir, "SHA256SUMS"), []byte(list.String()), 0o666)
 }
 
-// write writes the archive of an image and returns the sum of the image.
-func write(ctx context.Context, name string, o *archive.WriteOptions) ([sha256.Size]byte, error) {
+// write writes the archive of an image into a folder and returns the sum of the image.
+func write(ctx context.Context, dir, name string, o *archive.WriteOptions) ([sha256.Size]byte, error) {
 	image, err := os.ReadFile(name)
 	if err != nil {
 		return [sha256.Size]byte{}, err
