@@ -121,6 +121,22 @@ func TestObjects(t *testing.T) {
 	require.NoError(t, err)
 	damaged[len(damaged)/2] ^= 1
 	require.NoError(t, os.WriteFile("damaged.nc.cdfz", damaged, 0o644))
+	// Copies of trees and of single objects, and an object repaired into another one.
+	done("copy", "--preset", "fast", "s3://bucket/all/", "s3://bucket/fast/")
+	done("copy", "s3://bucket/fast/", "copies/")
+	done("copy", "copies", "s3://bucket/again/")
+	for _, name := range []string{"s3://bucket/fast/sub/y.nc.cdfz", "copies/sub/y.nc.cdfz", "s3://bucket/again/sub/y.nc.cdfz"} {
+		require.Contains(t, done("info", "--why", name), "preset fast", name)
+		require.Equal(t, name+": ok, same as tree/sub/y.nc\n", done("verify", "--against", "tree/sub/y.nc", name))
+	}
+	done("copy", "s3://bucket/dir/x.nc.cdfz", "s3://bucket/copy.nc")
+	require.Contains(t, done("dump", "s3://bucket/copy.nc"), "float tas(time, lat, lon)")
+	intact, err := os.ReadFile("copies/sub/y.nc.cdfz")
+	require.NoError(t, err)
+	_, err = back.PutObject("bucket", "cut.nc.cdfz", nil, bytes.NewReader(intact[:len(intact)-40]), int64(len(intact)-40), nil)
+	require.NoError(t, err)
+	done("repair", "-o", "s3://bucket/mended.nc.cdfz", "s3://bucket/cut.nc.cdfz")
+	done("verify", "--against", "tree/sub/y.nc", "s3://bucket/mended.nc.cdfz")
 	left, err = fs.Glob(os.DirFS("tmp"), "*")
 	require.NoError(t, err)
 	require.Empty(t, left)
@@ -153,6 +169,12 @@ func TestObjects(t *testing.T) {
 		{[]string{"export", "-o", "az://bucket/z.nc4", "x.nc"}, 2, "expected s3 or gs"},
 		{[]string{"export", "-o", "s3://bucket/z.zarr", "x.nc"}, 2, "cannot write a folder to a URL"},
 		{[]string{"export", "--refs", "parquet", "-o", "s3://bucket/z.parq", "archives/sub/y.nc.cdfz"}, 2, "cannot write a folder to a URL"},
+		{[]string{"copy", "s3://bucket/all/", "s3://bucket/all/z/"}, 2, "the folder of the copies lies in s3://bucket/all/"},
+		{[]string{"copy", "s3://bucket/all/", "z"}, 2, "z: expected a folder for the copies of s3://bucket/all/"},
+		{[]string{"copy", "s3://bucket/all/", "s3://bucket/fast/"}, 1, "-f overwrites it"},
+		{[]string{"copy", "archives", "archives/sub/z/"}, 2, "lies in archives"},
+		{[]string{"copy", "damaged.nc.cdfz", "s3://bucket/z.nc"}, 3, "cdfz verify lists all damage"},
+		{[]string{"repair", "-o", "s3://bucket/mended.nc.cdfz", "s3://bucket/cut.nc.cdfz"}, 1, "-f overwrites it"},
 		{[]string{"info", "s3://bucket/z.nc4"}, 1, "no such object"},
 		{[]string{"restore", "-o", "az://bucket/z", "s3://bucket/dir/x.nc.cdfz"}, 2, "cannot write to a URL of this kind, expected s3 or gs"},
 		{[]string{"info", "s3://bucket/z"}, 1, "no such object"},

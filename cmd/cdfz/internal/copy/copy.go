@@ -5,7 +5,10 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -18,6 +21,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/report"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/remote/s3"
 )
 
 // copier runs the verb copy.
@@ -68,6 +72,9 @@ where no option changes them. Blocks that stay the same are copied as they are s
 decompressing and compressing them. --preset replaces the filters of all variables
 without -F.
 
+IN may be a folder, or the prefix s3://BUCKET/PREFIX/ of a store. Then all archives in it are copied
+to the same places below OUT, a folder or prefix. OUT may be s3://BUCKET/KEY, too.
+
 With --files-from LIST, all files of a list are copied one after the other, and OUT is a folder.
 Their names are relative to the current folder, or to FOLDER, and are kept below OUT, without a
 leading slash. Archives are copied to archives and classic files to classic files, unless --to says
@@ -80,6 +87,7 @@ otherwise. An OUT that exists is an error of that file, and the run goes on.
 			"cdfz copy --zarr always --preset portable tas.nc.cdfz public.nc.cdfz",
 			"cdfz copy -d 6 -s tas.nc tas.nc.cdfz",
 			"cdfz copy tas.nc.cdfz tas.nc                               # as cdfz restore",
+			"cdfz copy --preset max archives/ smaller/                  # a tree of archives",
 			"cdfz copy --files-from list.txt --preset max archives/ smaller/"),
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch {
@@ -121,11 +129,19 @@ func (v *copier) check(args []string) error {
 	if err := v.specs.Parse(); err != nil {
 		return err
 	}
-	v.Dest = args[len(args)-1]
+	v.Dest, v.ToObjects = args[len(args)-1], true
+	if v.Select.From == "" && v.many(args) {
+		if !v.IsDirDest() {
+			return terminal.Hinted(fmt.Errorf("%s: expected a folder for the copies of %s", terminal.ShowName(v.Dest), terminal.ShowName(args[0])), "%s/ is one", v.Dest)
+		}
+		if inside(v.Dest, args[0]) {
+			return fmt.Errorf("%s: the folder of the copies lies in %s", terminal.ShowName(v.Dest), terminal.ShowName(args[0]))
+		}
+	}
 	if err := v.CheckDest(args[:len(args)-1]); err != nil {
 		return err
 	}
-	if v.Select.From != "" {
+	if v.many(args) {
 		return nil // each file is checked
 	}
 	v.choose(args[0])
@@ -151,9 +167,37 @@ func (v *copier) checkKind() error {
 	return nil
 }
 
-// all copies IN, or the files of a list.
+// many reports whether IN is a folder, the prefix of a store or a list of files.
+func (v *copier) many(args []string) bool {
+	if v.Select.From != "" || s3.IsPrefix(args[0]) {
+		return true
+	}
+	st, err := os.Stat(args[0])
+	return err == nil && st.IsDir()
+}
+
+// inside reports whether the copies of a tree would become part of it.
+func inside(out, in string) bool {
+	if s3.IsURL(out) || s3.IsURL(in) {
+		return strings.HasPrefix(out, in)
+	}
+	// OUT may not be there yet, but a folder above it is.
+	for at, err := filepath.Abs(out); err == nil; at = filepath.Dir(at) {
+		if a, e := os.Stat(at); e == nil {
+			if b, e := os.Stat(in); e == nil && os.SameFile(a, b) {
+				return true
+			}
+		}
+		if at == filepath.Dir(at) {
+			break
+		}
+	}
+	return false
+}
+
+// all copies IN, or the archives of a folder, or the files of a list.
 func (v *copier) all(ctx context.Context, args []string) {
-	if v.Select.From == "" {
+	if !v.many(args) {
 		name := args[0]
 		if err := v.run(ctx, fileio.Job{Name: name, Rel: fileio.BaseName(name)}); err != nil {
 			v.FailFile(terminal.ShowName(name), err)
@@ -240,7 +284,9 @@ func (v *copier) restore(ctx context.Context, in *fileio.Input, f *archive.File,
 	if v.Dest == terminal.StdoutName {
 		return f.Image().Copy(ctx, v.Out, o)
 	}
-	return v.WriteTo(ctx, rep.Target, in, func(file *archive.FileOptions) error { return archive.RestoreFile(ctx, rep.Target, f, o, file) })
+	return v.WriteTo(ctx, rep.Target, in, func(file *archive.FileOptions) error {
+		return v.WriteObject(ctx, rep.Target, in, file, func(path string) error { return archive.RestoreFile(ctx, path, f, o, file) })
+	})
 }
 
 // rewrite writes an archive.
@@ -289,8 +335,10 @@ func (v *copier) rewrite(ctx context.Context, in *fileio.Input, f *archive.File,
 				rep.Loss = report.LossOf(f)
 				return in.Changed()
 			}
-			res, err = archive.RewriteFile(ctx, rep.Target, f, &opts, o)
-			return err
+			return v.WriteObject(ctx, rep.Target, in, o, func(path string) error {
+				res, err = archive.RewriteFile(ctx, path, f, &opts, o)
+				return err
+			})
 		})
 	}
 	if err != nil {

@@ -60,13 +60,16 @@ An archive with parity is healed first: see cdfz archive --parity.
 In place, repair rewrites damaged local headers and metadata where they are, and then
 everything after the last block. It can be interrupted and repeated. The archive keeps its
 modification time. -o writes a new file instead. Bytes after the archive are cut off only
-with -f, and another file after it only with --replace-other.`,
+with -f, and another file after it only with --replace-other. An object of a store is
+repaired with -o, into another object or a file.`,
 		Example: cli.Examples(
 			"cdfz repair tas.nc.cdfz                    # in place",
-			"cdfz repair -o repaired.nc.cdfz tas.nc.cdfz"),
+			"cdfz repair -o repaired.nc.cdfz tas.nc.cdfz",
+			"cdfz repair -o s3://bucket/repaired/ s3://bucket/tas.nc.cdfz"),
 		Args:              cli.OneFile,
 		ValidArgsFunction: cli.CompleteArchives,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			a.ToObjects = true
 			if err := a.CheckDest(args); err != nil {
 				return err
 			}
