@@ -21,6 +21,9 @@ import (
 // mutants is the number of damaged blocks that TestNativeDamage decodes.
 var mutants = flag.Int("mutants", 5000, "damaged blocks to decode")
 
+// seed chooses the damaged blocks.
+var seed = flag.Uint64("seed", 32, "seed of the damaged blocks")
+
 // native is c/test/serve, which decodes blocks with the decoder of c/.
 type native struct{ *nativetest.Program }
 
@@ -166,7 +169,7 @@ func TestNativeBlocks(t *testing.T) {
 // TestNativeDamage checks that the C decoder and this package accept the same bytes and decode them to
 // the same values.
 func TestNativeDamage(t *testing.T) {
-	rng := rand.New(rand.NewPCG(32, 32))
+	rng := rand.New(rand.NewPCG(32, *seed))
 	n := startNative(t)
 	list := nativeBlocks(t, rng)
 	accepted := 0
