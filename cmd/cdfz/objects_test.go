@@ -186,8 +186,10 @@ func TestObjects(t *testing.T) {
 		require.Contains(t, msg, c.text, "%v", c.args)
 	}
 	require.NoError(t, os.WriteFile("other.nc", other, 0o644))
+	done("archive", "other.nc")
 	for _, verb := range [][]string{{"archive", "-f", "-o", "s3://bucket/dir/x.nc.cdfz", "other.nc"}, {"get", "-f", "--format", "csv", "-o", "s3://bucket/dir/x.nc.cdfz", "x.nc", "tas[0]"},
-		{"restore", "-f", "-o", "s3://bucket/dir/x.nc.cdfz", "archives/sub/y.nc.cdfz"}} {
+		{"restore", "-f", "-o", "s3://bucket/dir/x.nc.cdfz", "archives/sub/y.nc.cdfz"}, {"copy", "-f", "other.nc", "s3://bucket/dir/x.nc.cdfz"},
+		{"copy", "-f", "--to", "classic", "other.nc", "s3://bucket/dir/x.nc.cdfz"}, {"repair", "-f", "-o", "s3://bucket/dir/x.nc.cdfz", "other.nc.cdfz"}} {
 		code, _, msg := cdfz(verb...)
 		require.Equal(t, 1, code, msg)
 		require.Contains(t, msg, "the existing archive may be the only copy of another file and is kept: it holds x.nc, 305104 bytes")

@@ -32,6 +32,7 @@ type copier struct {
 	to      copyKind
 	noCheck bool
 	parity  bool // opts.Parity is given
+	many    bool // IN is a folder, the prefix of a store or a list of files
 }
 
 // copyKind is a value of --to.
@@ -130,7 +131,9 @@ func (v *copier) check(args []string) error {
 		return err
 	}
 	v.Dest, v.ToObjects = args[len(args)-1], true
-	if v.Select.From == "" && v.many(args) {
+	tree := v.Select.From == "" && isTree(args[0])
+	v.many = v.Select.From != "" || tree
+	if tree {
 		if !v.IsDirDest() {
 			return terminal.Hinted(fmt.Errorf("%s: expected a folder for the copies of %s", terminal.ShowName(v.Dest), terminal.ShowName(args[0])), "%s/ is one", v.Dest)
 		}
@@ -141,7 +144,7 @@ func (v *copier) check(args []string) error {
 	if err := v.CheckDest(args[:len(args)-1]); err != nil {
 		return err
 	}
-	if v.many(args) {
+	if v.many {
 		return nil // each file is checked
 	}
 	v.choose(args[0])
@@ -167,13 +170,10 @@ func (v *copier) checkKind() error {
 	return nil
 }
 
-// many reports whether IN is a folder, the prefix of a store or a list of files.
-func (v *copier) many(args []string) bool {
-	if v.Select.From != "" || s3.IsPrefix(args[0]) {
-		return true
-	}
-	st, err := os.Stat(args[0])
-	return err == nil && st.IsDir()
+// isTree reports whether IN is a folder or the prefix of a store.
+func isTree(in string) bool {
+	st, err := os.Stat(in)
+	return s3.IsPrefix(in) || err == nil && st.IsDir()
 }
 
 // inside reports whether the copies of a tree would become part of it.
@@ -197,7 +197,7 @@ func inside(out, in string) bool {
 
 // all copies IN, or the archives of a folder, or the files of a list.
 func (v *copier) all(ctx context.Context, args []string) {
-	if !v.many(args) {
+	if !v.many {
 		name := args[0]
 		if err := v.run(ctx, fileio.Job{Name: name, Rel: fileio.BaseName(name)}); err != nil {
 			v.FailFile(terminal.ShowName(name), err)
