@@ -16,6 +16,9 @@ import (
 // TestBlockMemory reads blocks that need more memory than a reader may use: they are refused,
 // however they are read, and are not called damaged. All others can be read.
 func TestBlockMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	ctx := context.Background()
 	h := &cdf3.Header{Version: cdf3.Classic, Dims: []cdf3.Dim{{Name: "x", Len: 4 << 20}, {Name: "y", Len: 8 << 10}}}
 	h.Vars = []cdf3.Var{{Name: "large", Type: cdf3.Byte, DimIDs: []int{0}}, {Name: "small", Type: cdf3.Byte, DimIDs: []int{1}}}

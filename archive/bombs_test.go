@@ -83,6 +83,9 @@ func bombPlan(n int, vars string) []byte {
 // TestBombs opens small archives whose metadata unpacks to a lot. Every function that
 // opens them must need at most 64 MiB plus eight times their size.
 func TestBombs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	header := func(n int, words []uint32, fill []byte) []byte {
 		b := []byte("CDF\x01")
 		for _, w := range words {

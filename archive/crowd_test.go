@@ -275,6 +275,9 @@ func (c *counted) spansNow() []ioat.Span {
 // TestCrowdMemory checks that the memory of readers is bounded by the cache and the workers, not by
 // the number of goroutines.
 func TestCrowdMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	image := cubeImage(t, 200, 160, 200)
 	ar := pack(t, image, &WriteOptions{Block: 256 << 10, Preset: PresetPortable, Zarr: ZarrAlways})
 	const cache, workers, readers = 4 << 20, 2, 400

@@ -40,6 +40,9 @@ func bounded(t testing.TB, size int64, f func()) {
 // TestHostileServers checks that opening and reading archives and classic files on
 // hostile servers ends in bounded time and memory.
 func TestHostileServers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	log.SetOutput(io.Discard) // package http logs answers that nobody asked for
 	defer log.SetOutput(os.Stderr)
 	image, ar := largeArchive(t)

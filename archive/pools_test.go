@@ -238,6 +238,9 @@ func TestPoolDamage(t *testing.T) {
 // TestLongPools has variables that are equal to others, which are too far away for a block of the usual
 // length, and the same file without these. Only the first has longer blocks. Rewriting keeps them.
 func TestLongPools(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	const n, elements = 80, 1000
 	h := &cdf3.Header{Version: cdf3.Classic, Dims: []cdf3.Dim{{Name: "x", Len: elements}}}
 	for i := range n {

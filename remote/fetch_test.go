@@ -447,6 +447,9 @@ func TestWholeBodyNotRead(t *testing.T) {
 
 // TestTimeout checks that a stalled server is given up, before and during the body.
 func TestTimeout(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	ar := random(40_000)
 	for _, body := range []bool{false, true} {
 		s := faultsrv.Serve(t, ar)

@@ -109,6 +109,9 @@ func listed(b []byte) (list []czip.ZipEntry) {
 // TestForged repairs archives whose parity has the right checksums over other bytes. No byte that
 // the index or a local header confirms changes, and the parity is made again.
 func TestForged(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	for what, groups := range map[string]int64{"one group": 16384, "many groups": 128} {
 		t.Run(what, func(t *testing.T) {
 			parity.ManyGroups(t, groups, 4)

@@ -19,6 +19,9 @@ import (
 // TestRepairMoved removes bytes from archives, inserts some, and moves some. What can be
 // salvaged before a repair can be salvaged after it.
 func TestRepairMoved(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	image := archivetest.Cube(t, 12, 30, 20)
 	archives := map[string][]byte{
 		"plain":  packtest.Pack(t, image, &archive.WriteOptions{Block: archive.MinBlock, Zarr: archive.ZarrAlways}),

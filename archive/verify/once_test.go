@@ -48,6 +48,9 @@ func (c *readCounts) ReadAt(p []byte, off int64) (int, error) {
 // TestVerifyOnce checks that verify reads each byte of an archive once. Only finding the ends
 // and the parity takes more reads.
 func TestVerifyOnce(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	for name, ar := range longArchives(t) {
 		f, err := archive.New(bytes.NewReader(ar), int64(len(ar)), nil)
 		require.NoError(t, err)
@@ -109,6 +112,9 @@ func (e *readError) Unwrap() error { return e.err }
 // TestVerifyShared checks that verify reports the same of damaged, short and unreadable
 // archives, whether the image is decoded during the walk or after it.
 func TestVerifyShared(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	for name, ar := range longArchives(t) {
 		r := rand.New(rand.NewPCG(3, 4))
 		for i := range max(10, 180/archivetest.Thin()) {

@@ -19,6 +19,9 @@ import (
 // TestAwait locks each file to which a run adds lines, as the first run of a job does that a scheduler
 // begins a second time. The second run waits, and then does its work, unless a signal stops it.
 func TestAwait(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	dir := t.TempDir()
 	_, err := trees.Write(filepath.Join(dir, "tree"), 3)
 	require.NoError(t, err)

@@ -25,6 +25,9 @@ import (
 // the text of these archives, and of the chains that info prints. They have the same chains (order,
 // parameters and optional filters), the same blocks and the same file.
 func TestChainsThroughText(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	t.Chdir(t.TempDir())
 	r := rand.New(rand.NewPCG(1, 26))
 	do := func(args ...string) string {

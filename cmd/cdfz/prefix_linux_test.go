@@ -280,6 +280,9 @@ func quoted(t *testing.T, s string) string {
 // TestPrefixPages lists a prefix in two pages and restores it with errors, slow answers and dropped
 // connections, at every third request for a listing or one of 100 objects. Shards are disjoint and complete.
 func TestPrefixPages(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	const files = 1100
 	image, stored := sample(t, "cdf1_bits.nc")
 	s := newBucket(t)

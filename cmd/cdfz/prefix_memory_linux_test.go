@@ -13,6 +13,9 @@ import (
 // TestPrefixMemory checks that the memory of a run does not grow with the listing. It verifies two prefixes with 2000 and
 // with 500000 objects. Each has 20 archives.
 func TestPrefixMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	_, stored := sample(t, "cdf1_bits.nc")
 	s := newBucket(t)
 	const each, archives = 1000, 20

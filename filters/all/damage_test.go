@@ -188,6 +188,9 @@ func allocated(f func()) uint64 {
 }
 
 func TestLZ4Hostile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	k := filtertest.Coder(t, filtertest.Chain(t, "32004"))
 	for _, c := range []struct {
 		name, stored string

@@ -22,6 +22,9 @@ const few = 64 << 10
 // counts: libraries leave garbage for each symbol or stream. What ranges and runs decode to is
 // what the whole block decodes to.
 func TestFilterMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	seen := map[uint32]int{}
 	check := func(w worst) bool {
 		seen[w.filter.ID]++

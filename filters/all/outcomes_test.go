@@ -19,6 +19,9 @@ var writeOutcomes = flag.Bool("outcomes", false, "write testdata/outcomes.txt")
 // that they are refused, with testdata/outcomes.txt. So builds without assembly and with 32 bits agree
 // with all others.
 func TestFilterOutcomes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	sums := map[uint32][]byte{}
 	counts := map[uint32]int{}
 	for w := range worstBlocks(t, worstSources(4096), 2) {

@@ -152,6 +152,9 @@ func TestReplace(t *testing.T) {
 
 // TestGroups checks catalogues of several row groups and pages.
 func TestGroups(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	var files [][]Row
 	for i := range 5 {
 		rows := fileRows(fmt.Sprintf("%d.nc", i), groupRows/2+1)
@@ -178,6 +181,9 @@ func TestGroups(t *testing.T) {
 
 // TestLongest checks that the longest rows which Describe makes can be read.
 func TestLongest(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	long := strings.Repeat("\uFFFD", maxAttrText)
 	r := Row{Image: long, Variable: long, Units: long, StandardName: long, LongName: long, Record: long}
 	r.SetName(strings.Repeat("\xffa", maxAttrText/2))
@@ -216,6 +222,9 @@ func TestFooter(t *testing.T) {
 // TestSharedTexts checks that texts which all rows of a file have take space once: many variables and long
 // attributes of the file, or long names of dimensions, are cheap to make.
 func TestSharedTexts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	rng := rand.New(rand.NewSource(1))
 	long := func(n int) string {
 		b := make([]byte, n)

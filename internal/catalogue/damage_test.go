@@ -34,6 +34,9 @@ func checked(t testing.TB, data []byte) ([]Row, error) {
 // TestDamage changes bytes of a catalogue and cuts it off. Whatever is read is in order, and nothing panics.
 // Pages have checksums, so that changes there are found.
 func TestDamage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	data := sample(t)
 	want, err := read(data)
 	require.NoError(t, err)

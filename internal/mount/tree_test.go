@@ -339,6 +339,9 @@ func counting(t *testing.T) []byte {
 // TestStreams checks that sequential reads, and no others, use a stream, and that streams
 // take their memory from the cache.
 func TestStreams(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	f := newFixture(t, "", Options{Cache: 64 << 20})
 	f.pack("a.nc.cdfz", counting(t))
 	in, _, status := f.open("a.nc")
@@ -386,6 +389,9 @@ func TestStreams(t *testing.T) {
 
 // TestSequence reads a file in order, and elsewhere between.
 func TestSequence(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	f := newFixture(t, "", Options{Cache: 64 << 20})
 	image := counting(t)
 	f.pack("a.nc.cdfz", image)

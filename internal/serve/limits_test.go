@@ -117,6 +117,9 @@ func TestOutside(t *testing.T) {
 // TestHostile sends what clients should not, with some connections that stay open. The
 // server goes on, and its goroutines and memory stay bounded.
 func TestHostile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	files := classic(t, "cdf2_climate")
 	s, at := start(t, folder(t, files), &Options{Conns: 64})
 	host := strings.TrimPrefix(at, "http://")

@@ -153,6 +153,9 @@ func TestListPages(t *testing.T) {
 
 // TestListHostile reads listings that stores must not send. None hangs or is taken for a whole one.
 func TestListHostile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	s := newStore(t)
 	circle := 0
 	for name, c := range map[string]struct {

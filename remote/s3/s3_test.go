@@ -190,6 +190,9 @@ func (f *failing) ReadAt(p []byte, off int64) (int, error) {
 // TestFaults uploads and reads with errors of the server, resets and slow answers at every
 // third request. A request fails at most four times, which is fewer than it is sent.
 func TestFaults(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	s := newStore(t)
 	want := random(4*minPart + 77)
 	var slow atomic.Int64
@@ -283,6 +286,9 @@ func (s *forgetful) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // TestLostAnswer uploads to stores with ETags of several kinds. The upload succeeds if the
 // object has the right bytes, and not if it has other ones of the same length.
 func TestLostAnswer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	s := newStore(t)
 	hex16 := `"` + strings.Repeat("ab", 16) + `"`
 	for _, tags := range [][2]string{{"", ""}, {"", hex16}, {hex16, hex16}, {`"version 7"`, `"opaque"`}, {`"7-1"`, `"abab"`}} {

@@ -22,6 +22,9 @@ func stream(nums []uint64) *entropy.NumberReader {
 
 // TestReaderSet reads back masks of random runs, at lengths and distances near those of words.
 func TestReaderSet(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []int{1, 2, 63, 64, 65, 127, 128, 129, 1000, 4096, 100000} {
 		for _, dist := range []int{0, 1, 2, 3, 7, 31, 32, 33, 63, 64, 65, 127, 128, 129, 200, 960} {

@@ -61,6 +61,9 @@ func uncounted(text []byte, count int) []byte {
 // counts all lines. All changes are damage, in a line that is not far away, and nothing is added to
 // such a file.
 func TestTamper(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	ended := sample("0a", 2, 3)
 	killed := ended[:bytes.LastIndexByte(ended[:len(ended)-1], '\n')+1]
 	killed = uncounted(killed, bytes.Count(killed, []byte{'\n'})-1)
