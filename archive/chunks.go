@@ -20,8 +20,8 @@ type ChunkOptions struct {
 	// Filters returns the chain of chunks of type t that are not kept, as a user would write
 	// it. Scalars have none. Nil means no filters.
 	Filters func(t cdf3.Type) (filters.Chain, error)
-	// Beyond bounds the values of a variable without blocks that are beyond the end of the
-	// image, in bytes. They are zeros, and a header can claim any number. 0 means no bound.
+	// Beyond is the most bytes that a variable without blocks may have beyond the end of the
+	// image. They are read as zeros, and a header can claim any number of them. 0 means no bound.
 	Beyond int64
 }
 

@@ -202,7 +202,8 @@ func choicesFor(level Level, typ Type, n int) choices {
 // saving is the share of its bytes that a mode must save.
 type saving struct{ part, of int }
 
-// most returns from how many bytes on a mode is not taken, if another one takes size.
+// most returns a limit: a mode is taken only if it needs fewer bytes than this, where the best other
+// mode needs size.
 func (s saving) most(size int) int {
 	if s.of == 0 {
 		return size
@@ -292,7 +293,7 @@ func (c *coder[T]) encodeCandidate(s *shape, dst, raw []byte, x *candidate[T]) [
 	}
 	others := []struct {
 		try  func(size int) []byte // appends nothing if the mode is not likely to be worth it
-		most func(size int) int    // from how many bytes on it is not taken, if the best so far has size
+		most func(size int) int    // it is taken if it needs fewer bytes than this, where the best so far needs size
 	}{
 		{func(int) []byte { return c.tryRepeats(s, dst, raw, x) }, s.repeatSaving.most},
 		{func(size int) []byte { return c.tryReferences(s, dst, raw, x, size) }, s.refSaving.most},
@@ -314,8 +315,8 @@ func (c *coder[T]) encodeCandidate(s *shape, dst, raw []byte, x *candidate[T]) [
 	return dst
 }
 
-// mostAdaptive returns from how many bytes on the adaptive mode is not taken, if another one takes
-// size.
+// mostAdaptive returns the limit of the adaptive mode, which is taken only if it needs fewer bytes
+// than this, where the best other mode needs size.
 func (s *shape) mostAdaptive(size int) int {
 	if s.sparse(size) {
 		return s.sparseSaving.most(size)

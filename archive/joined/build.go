@@ -36,10 +36,10 @@ type BuildOptions struct {
 // Build compares files and describes how they are joined, in the given order. Locations of archives lose
 // their suffix in the description, unless a netCDF file of that name exists as well.
 //
-// All files have the variables, types, dimensions and attributes of the first one, other attributes of
-// the file than the first may have, and the same values in variables without the joined dimension. The
-// coordinate variable of an existing dimension rises, or falls, across all files. Everything that
-// contradicts this is named in the error, which wraps ErrDiffers and is a list of [*Problem] joined by
+// All files must have the variables of the first one, with the same types, dimensions and attributes.
+// Only global attributes may differ. Variables without the joined dimension must have the same values
+// in all files. The coordinate variable of an existing dimension must rise, or fall, across all files.
+// Everything that contradicts this is named in the error, which wraps ErrDiffers and is a list of [*Problem] joined by
 // errors.Join. Gaps, which are steps of the coordinate variable other than the usual one, are returned as
 // warnings. Steps of months and years are understood if package cf understands the units.
 func Build(ctx context.Context, locations []string, open Opener, o *BuildOptions) (*Description, []*Problem, error) {

@@ -104,7 +104,8 @@ func (x *repairer) block(v int, b int64, name string, off int64) (czip.ZipEntry,
 }
 
 // choose returns the copy of a row that the block's bytes confirm. ok is false if they
-// confirm none. sealed is set if the first copy has a checksum for itself.
+// confirm none. sealed is set if the first copy is that of the index, whose pages have checksums of
+// their own.
 func (x *repairer) choose(v int, b int64, copies []czip.ZipEntry, decoded int64, sealed bool) (e czip.ZipEntry, ok bool, err error) {
 	agree := true
 	for _, c := range copies {
@@ -134,8 +135,9 @@ func (x *repairer) choose(v int, b int64, copies []czip.ZipEntry, decoded int64,
 	if len(fit) == 0 {
 		return copies[0], false, nil
 	}
-	// The checksum does not cover the mask. A copy that decodes wins, and two equal
-	// copies beat one.
+	// The checksum does not cover the mask. A copy that decodes wins, however many others
+	// agree, and two equal copies beat one.
+	const decoding = 10 // votes, more than there are copies
 	best, votes := fit[0], 0
 	for _, c := range fit {
 		n := 0
@@ -149,14 +151,14 @@ func (x *repairer) choose(v int, b int64, copies []czip.ZipEntry, decoded int64,
 			return c, false, err
 		}
 		if decodes {
-			n += 10
+			n += decoding
 		}
 		if n > votes {
 			best, votes = c, n
 		}
 	}
-	x.p.Unsure = x.p.Unsure || votes < 12
-	return best, votes > 10, nil
+	x.p.Unsure = x.p.Unsure || votes < decoding+2
+	return best, votes > decoding, nil
 }
 
 // decodes reports whether a block decodes to its length with the mask of a row.

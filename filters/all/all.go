@@ -1,5 +1,5 @@
-// Package all registers the filters of HDF5, of its plugins and of numcodecs that archive
-// does not choose itself. Import it for its side effect to read and write blocks with any of
+// Package all registers all filters that package filters does not have itself: those of HDF5, of its
+// plugins and of numcodecs that the presets do not choose. Import it for its side effect to read and write blocks with any of
 // them:
 //
 //	import _ "github.com/cdfz-format/cdfz/filters/all"

@@ -20,7 +20,8 @@ const (
 // firstPause doubles with each attempt. Tests change it.
 var firstPause = 200 * time.Millisecond
 
-// retry calls f until it succeeds or fails for good. minio-go would rewind the body of a
+// retry calls f, a request with a body or a listing, until it succeeds or fails for good. Package
+// remote repeats reads. minio-go would rewind the body of a
 // request for the next attempt while the previous one may still read from it, so f makes
 // a new body each time.
 func retry(ctx context.Context, f func() error) error {

@@ -25,7 +25,7 @@ type PlanOptions struct {
 	PoolBlock int64
 	Memory    int64         // for the blocks of record variables that are collected together
 	Head      filters.Chain // of the block with the netCDF header, as a user would write it
-	Joined    int64         // most bytes of the rest that follow the header in its block, if these are all
+	Joined    int64         // a rest of at most so many bytes after the header shares the header's block
 	Rest      filters.Chain // of the further blocks of the rest
 	// Chain returns the chain of a variable, and Pool that of a pool of type t. Variables
 	// that are Named, because the user has chosen a chain for them, are in no pool.

@@ -12,8 +12,8 @@ import (
 	"github.com/cdfz-format/cdfz/unlimited"
 )
 
-// Layout names the parts of a file that have separate entries in the archive. Those with a view are in
-// the plan, the others follow from it.
+// Layout names the parts of a file that have separate entries in the archive. The plan
+// says which of the layouts with a view it has; Plan.Layout derives the other two.
 type Layout string
 
 // The layouts.

@@ -131,8 +131,8 @@ func (a *Reader) ReadBlockInTurn(ctx context.Context, b plan.Block, dst []byte) 
 	return a.ReadBlock(ctx, b, dst)
 }
 
-// DecodeStored decodes a block whose stored bytes were read into dst, whose length is the decoded
-// length.
+// DecodeStored decodes the stored bytes of a block, which the caller has read, into dst. The length of
+// dst is the decoded length.
 func (a *Reader) DecodeStored(ctx context.Context, b plan.Block, row blockidx.Row, stored, dst []byte) error {
 	if err := a.readAgain(ctx, row, stored); err != nil {
 		return err

@@ -325,7 +325,7 @@ func (v *archiver) oneOpen(ctx context.Context, j fileio.Job, in *fileio.Input) 
 	switch {
 	case v.Dest == terminal.StdoutName:
 	case v.Force && !v.Taken(path):
-		if err := v.mayMake(ctx, in, path); err != nil {
+		if err := v.mayStart(ctx, in, path); err != nil {
 			return err
 		}
 	default:

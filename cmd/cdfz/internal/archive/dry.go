@@ -114,7 +114,7 @@ func (v *archiver) plan(ctx context.Context, j fileio.Job) (*planReport, error) 
 		return nil, err
 	}
 	if v.Force {
-		if err := v.mayMake(ctx, in, rep.Target); err != nil {
+		if err := v.mayStart(ctx, in, rep.Target); err != nil {
 			return nil, err
 		}
 	} else {

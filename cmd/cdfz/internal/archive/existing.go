@@ -206,9 +206,10 @@ func (v *archiver) look(ctx context.Context, path string) (*fileio.Held, error) 
 	return fileio.Look(ctx, path, e.R, e.Size)
 }
 
-// mayMake returns an error if -f must not replace an existing file by an archive of the input.
+// mayStart returns an error if -f must not replace an existing file by an archive of the input. It
+// is asked before the work. The guard of package fileio asks again when the archive is complete.
 // Images of the same size are compared when the archive is complete.
-func (v *archiver) mayMake(ctx context.Context, in *fileio.Input, path string) error {
+func (v *archiver) mayStart(ctx context.Context, in *fileio.Input, path string) error {
 	st, err := os.Stat(path)
 	if s3.IsURL(path) || err != nil || !st.Mode().IsRegular() || in.Stat != nil && os.SameFile(st, in.Stat) {
 		return nil // making the target finds any other obstacle

@@ -108,8 +108,8 @@ func (h *Held) Covers(old *Held) bool {
 // what that archive holds.
 const keptHint = "another name keeps both; cdfz info and cdfz restore -o show what the existing archive holds"
 
-// MayReplace returns an error unless an archive may be replaced by a file that does not hold its
-// image: the user must have named that, and no receipt may vouch for the archive.
+// MayReplace judges a new file that does not hold the image of the old archive. It returns nil only if
+// the user gave the options Force and ReplaceOther, and no receipt vouches for the archive.
 func (a *IO) MayReplace(path string, old, new *Held) error {
 	if a.Vouched != nil {
 		if err := a.Vouched(path, old); err != nil {
@@ -131,7 +131,7 @@ func OtherImage(old, new *Held) error {
 	return terminal.Hinted(err, keptHint)
 }
 
-// CheckKind returns an error for a file that is not of the kind Overwrites, nor empty.
+// CheckKind returns an error unless a file is empty or of the kind that Overwrites names.
 func (a *IO) CheckKind(r io.ReaderAt, size int64) error {
 	if size == 0 {
 		return nil
