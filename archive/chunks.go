@@ -17,6 +17,10 @@ type ChunkOptions struct {
 	// Keep reports whether blocks with this chain are taken as they are stored. Others are
 	// decoded, and encoded with the chain of Filters. Nil keeps all.
 	Keep func(stored filters.Chain) bool
+	// Cut returns the shape of the chunks of a variable without blocks and their complete chain, or a
+	// nil shape for one that is cut as Write does and has the chain of Filters. Nil cuts all so. A
+	// program that has such chunks somewhere else describes them with it.
+	Cut func(v *Var) (shape []int64, chain filters.Chain)
 	// Filters returns the chain of chunks of type t that are not kept, as a user would write
 	// it. Scalars have none. Nil means no filters.
 	Filters func(t cdf3.Type) (filters.Chain, error)
@@ -57,9 +61,23 @@ func (v *Var) Chunks(o *ChunkOptions) (*Chunks, error) {
 		if n := v.beyond(); o.Beyond > 0 && n > o.Beyond {
 			return nil, fmt.Errorf("archive: expected all values of variable %q in the file, found %d bytes of them beyond its end", v.v.Name, n)
 		}
+		var block []int64
+		if o.Cut != nil {
+			block, c.chain = o.Cut(v)
+		}
+		cut := block != nil
+		if !cut {
+			block = plan.BlockShape(shape, size, DefaultBlock)
+		}
 		var err error
-		if c.geom, err = plan.NewGeometry(shape, plan.BlockShape(shape, size, DefaultBlock), size); err != nil {
+		if c.geom, err = plan.NewGeometry(shape, block, size); err != nil {
 			return nil, fault.Optionsf("variable %q of shape %v cannot be cut into chunks", v.v.Name, shape)
+		}
+		if cut {
+			if len(c.chain) > 0 {
+				c.coder, err = filters.NewCoder(c.chain)
+			}
+			return c, err
 		}
 	}
 	if o.Filters == nil || len(c.geom.Shape) == 0 {

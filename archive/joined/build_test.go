@@ -146,7 +146,7 @@ func TestFolder(t *testing.T) {
 		{"s3://bucket/x/tas.ncml", "a.nc", "s3://bucket/x/a.nc"}, {"s3://bucket/x/tas.ncml", "s3://other/a.nc", ""},
 		{"tas.ncml", "https://example.org/b.nc", "https://example.org/b.nc"},
 	} {
-		got, err := resolve(c[0], c[1])
+		got, err := Resolve(c[0], c[1])
 		if c[2] == "" {
 			require.Error(t, err, c)
 			continue

@@ -86,7 +86,7 @@ type Opener func(ctx context.Context, location string, o *archive.OpenOptions) (
 // read local files or other servers.
 func Folder(description string) Opener {
 	return func(ctx context.Context, location string, o *archive.OpenOptions) (*archive.File, io.Closer, error) {
-		name, err := resolve(description, location)
+		name, err := Resolve(description, location)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -107,7 +107,7 @@ func Folder(description string) Opener {
 func (desc *Description) Files(description string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for i := range desc.Members {
-			name, err := resolve(description, desc.Members[i].Location)
+			name, err := Resolve(description, desc.Members[i].Location)
 			if err != nil {
 				continue
 			}
@@ -149,8 +149,10 @@ func cutQuery(name string) (base, query string) {
 	return name, ""
 }
 
-// resolve returns the path or URL of a location.
-func resolve(description, location string) (string, error) {
+// Resolve returns the path or URL of a location in a description, which is at a path or URL itself.
+// It is that of the netCDF file, whether only its archive exists or not. The error is that of a
+// description at a URL, which can name members of the same server only.
+func Resolve(description, location string) (string, error) {
 	switch remote := urls.Is(description); {
 	case urls.Is(location):
 		if remote && server(location) != server(description) {

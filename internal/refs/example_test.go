@@ -30,7 +30,7 @@ func ExampleWriteJSON() {
 	check(err)
 
 	var text bytes.Buffer
-	_, err = refs.WriteJSON(ctx, &text, f, "https://example.org/climate.nc.cdfz")
+	_, err = refs.WriteJSON(ctx, &text, refs.Source{Archive: f, URL: "https://example.org/climate.nc.cdfz"})
 	check(err)
 	var doc struct{ Refs map[string]json.RawMessage }
 	check(json.Unmarshal(text.Bytes(), &doc))

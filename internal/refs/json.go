@@ -8,25 +8,23 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-
-	"github.com/cdfz-format/cdfz/archive"
 )
 
-// WriteJSON writes the references of an archive that readers find at url, a URL or a path,
-// as JSON, version 1. The references themselves contain the chunks that are not blocks, which
-// are those of small variables. The variables are those of File.Zarr.
-func WriteJSON(ctx context.Context, w io.Writer, f *archive.File, url string) (*Result, error) {
-	z, err := store(ctx, f)
+// WriteJSON writes the references of a source as JSON, version 1. The references themselves contain
+// the chunks that are not blocks, which are those of small variables. The variables are those of
+// File.Zarr.
+func WriteJSON(ctx context.Context, w io.Writer, s Source) (*Result, error) {
+	st, err := newStore(ctx, s)
 	if err != nil {
 		return nil, err
 	}
 	count := &counter{w: w}
-	out := &members{w: bufio.NewWriterSize(count, 1<<16), url: url}
+	out := &members{w: bufio.NewWriterSize(count, 1<<16)}
 	out.w.WriteString(`{"version":1,"refs":{`)
-	for name, b := range z.Metadata() {
+	for name, b := range st.Metadata() {
 		out.text(name, b)
 	}
-	res, err := walk(ctx, f, z, out)
+	res, err := st.walk(ctx, out)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +49,6 @@ func (c *counter) Write(p []byte) (int, error) {
 // members writes the members of a JSON object. Errors stay in the buffered writer.
 type members struct {
 	w     *bufio.Writer
-	url   string
 	begun bool
 }
 
@@ -60,10 +57,10 @@ func (m *members) value(a *array, b []byte) error {
 	return nil
 }
 
-func (m *members) place(a *array, off, n int64) error {
+func (m *members) place(a *array, url string, off, n int64) error {
 	m.key(chunkKey(a))
 	m.w.WriteByte('[')
-	m.json(m.url)
+	m.json(url)
 	_, err := fmt.Fprintf(m.w, ",%d,%d]", off, n)
 	return err
 }

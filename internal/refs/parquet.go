@@ -23,30 +23,26 @@ const (
 	firstMember  = `{"record_size":`
 )
 
-// WriteParquet writes the references of an archive that readers find at url, a URL or a
-// path, as the folder dir, which appears complete or not at all. The folder contains the
-// metadata, and a file VAR/refs.N.parq for each 10,000 chunks of an array. fsspec's
-// LazyReferenceMapper reads only the files that it needs. In all else it does what WriteJSON
-// does.
+// WriteParquet writes the references of a source as the folder dir, which appears complete or not at
+// all. The folder contains the metadata, and a file VAR/refs.N.parq for each 10,000 chunks of an
+// array. fsspec's LazyReferenceMapper reads only the files that it needs. In all else it does what
+// WriteJSON does.
 //
 // overwrite replaces a folder that WriteParquet wrote. The error is fs.ErrExist if something
 // else is in the way.
-func WriteParquet(ctx context.Context, dir string, f *archive.File, url string, overwrite bool) (*Result, error) {
-	z, err := store(ctx, f)
+func WriteParquet(ctx context.Context, dir string, s Source, overwrite bool) (*Result, error) {
+	st, err := newStore(ctx, s)
 	if err != nil {
 		return nil, err
 	}
 	may := func(dir string) bool { return overwrite && isReferences(dir) }
 	var res *Result
 	err = atomicfile.WriteFolder(dir, may, func(root *os.Root) error {
-		w := &records{root: root, url: url}
-		if err := w.metadata(z); err != nil {
+		w := &records{root: root, open: map[string]*table{}}
+		if err := w.metadata(st.Zarr); err != nil {
 			return err
 		}
-		if res, err = walk(ctx, f, z, w); err != nil {
-			return err
-		}
-		if err := w.flush(); err != nil {
+		if res, err = st.walk(ctx, w); err != nil {
 			return err
 		}
 		res.Size = w.size
@@ -58,14 +54,11 @@ func WriteParquet(ctx context.Context, dir string, f *archive.File, url string, 
 	return res, nil
 }
 
-// records writes the files of references, one after the other.
+// records writes the files of references.
 type records struct {
 	root *os.Root
-	url  string
 	size int64
-	path string // of the array
-	n    int64  // number of the file
-	t    table
+	open map[string]*table // of the arrays that are not complete, by path
 }
 
 // metadata writes the consolidated metadata.
@@ -79,47 +72,37 @@ func (w *records) metadata(z *archive.Zarr) error {
 }
 
 func (w *records) value(a *array, b []byte) error {
-	if err := w.begin(a); err != nil {
-		return err
-	}
-	w.t.raw = append(w.t.raw, b)
-	return nil
+	return w.add(a, func(t *table) { t.raw = append(t.raw, b) })
 }
 
-func (w *records) place(a *array, off, n int64) error {
-	if err := w.begin(a); err != nil {
-		return err
-	}
-	w.t.offset, w.t.size = append(w.t.offset, off), append(w.t.size, n)
-	return nil
+func (w *records) place(a *array, url string, off, n int64) error {
+	return w.add(a, func(t *table) { t.place(url, off, n) })
 }
 
-// begin prepares the table for the next chunk of an array.
-func (w *records) begin(a *array) error {
-	if a.next%recordSize != 0 {
+// add adds the next chunk of an array, and writes the file that it completes.
+func (w *records) add(a *array, add func(*table)) error {
+	t := w.open[a.path]
+	if t == nil {
+		if err := w.root.MkdirAll(a.path, 0o777); err != nil {
+			return err
+		}
+		t = &table{}
+		w.open[a.path] = t
+	}
+	add(t)
+	last := a.next+1 == a.c.Len()
+	if t.rows() < recordSize && !last {
 		return nil
 	}
-	if err := w.flush(); err != nil {
-		return err
-	}
-	w.path, w.n = a.path, a.next/recordSize
-	if w.n > 0 {
-		return nil
-	}
-	return w.root.MkdirAll(a.path, 0o777)
-}
-
-// flush writes the file of the chunks so far.
-func (w *records) flush() error {
-	if w.t.rows() == 0 {
-		return nil
-	}
-	b, err := w.t.parquet(w.url)
+	b, err := t.parquet()
 	if err != nil {
 		return err
 	}
-	w.t.reset()
-	return w.file(path.Join(w.path, fmt.Sprintf("refs.%d.parq", w.n)), b)
+	t.reset()
+	if last {
+		delete(w.open, a.path)
+	}
+	return w.file(path.Join(a.path, fmt.Sprintf("refs.%d.parq", a.next/recordSize)), b)
 }
 
 func (w *records) file(name string, b []byte) error {

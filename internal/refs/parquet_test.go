@@ -68,14 +68,14 @@ func TestParquet(t *testing.T) {
 		c.o.Name, c.o.Preset = "x.nc", archive.PresetPortable
 		f := archived(t, c.image, &c.o)
 		var text bytes.Buffer
-		want, err := WriteJSON(ctx, &text, f, url)
+		want, err := WriteJSON(ctx, &text, Source{Archive: f, URL: url})
 		require.NoError(t, err)
 		require.Equal(t, int64(text.Len()), want.Size)
 		var doc struct{ Refs map[string]any }
 		require.NoError(t, json.Unmarshal(text.Bytes(), &doc))
 
 		dir := filepath.Join(t.TempDir(), "x.parq")
-		res, err := WriteParquet(ctx, dir, f, url, false)
+		res, err := WriteParquet(ctx, dir, Source{Archive: f, URL: url}, false)
 		require.NoError(t, err)
 		require.Equal(t, []int64{want.Chunks, want.Referred}, []int64{res.Chunks, res.Referred})
 		var meta struct {
@@ -130,7 +130,7 @@ func TestParquet(t *testing.T) {
 		require.Len(t, list(t, dir), files)
 
 		again := filepath.Join(t.TempDir(), "x.parq")
-		_, err = WriteParquet(ctx, again, f, url, false)
+		_, err = WriteParquet(ctx, again, Source{Archive: f, URL: url}, false)
 		require.NoError(t, err)
 		require.Equal(t, list(t, dir), list(t, again))
 	}
@@ -155,8 +155,11 @@ func list(t *testing.T, dir string) map[string]string {
 
 // TestParquetSchema checks the columns, types and null counts that fastparquet needs.
 func TestParquetSchema(t *testing.T) {
-	for _, tab := range []table{{offset: []int64{1, 2}, size: []int64{3, 1 << 40}}, {raw: [][]byte{[]byte("ab"), nil, []byte("c")}}} {
-		b, err := tab.parquet("x")
+	var places table
+	places.place("x", 1, 3)
+	places.place("x", 2, 1<<40)
+	for _, tab := range []table{places, {raw: [][]byte{[]byte("ab"), nil, []byte("c")}}} {
+		b, err := tab.parquet()
 		require.NoError(t, err)
 		f, err := parquet.OpenFile(bytes.NewReader(b), int64(len(b)))
 		require.NoError(t, err)
@@ -182,25 +185,25 @@ func TestParquetTarget(t *testing.T) {
 	dir := filepath.Join(parent, "x.parq")
 	stopped, cancel := context.WithCancel(ctx)
 	cancel()
-	_, err = WriteParquet(stopped, dir, f, "a", false)
+	_, err = WriteParquet(stopped, dir, Source{Archive: f, URL: "a"}, false)
 	require.ErrorIs(t, err, context.Canceled)
 	require.Empty(t, list(t, parent))
-	_, err = WriteParquet(ctx, dir, f, "a", false)
+	_, err = WriteParquet(ctx, dir, Source{Archive: f, URL: "a"}, false)
 	require.NoError(t, err)
 	was := list(t, parent)
-	_, err = WriteParquet(ctx, dir, f, "b", false)
+	_, err = WriteParquet(ctx, dir, Source{Archive: f, URL: "b"}, false)
 	require.ErrorIs(t, err, fs.ErrExist)
 	require.Equal(t, was, list(t, parent))
-	_, err = WriteParquet(ctx, dir, f, "b", true)
+	_, err = WriteParquet(ctx, dir, Source{Archive: f, URL: "b"}, true)
 	require.NoError(t, err)
 	require.NotEqual(t, was, list(t, parent))
 	for _, content := range []string{"", `{"metadata":{},"zarr_consolidated_format":1}`} { // a store of Zarr
 		require.NoError(t, os.WriteFile(filepath.Join(dir, metadataName), []byte(content), 0o600))
-		_, err = WriteParquet(ctx, dir, f, "b", true)
+		_, err = WriteParquet(ctx, dir, Source{Archive: f, URL: "b"}, true)
 		require.ErrorIs(t, err, fs.ErrExist)
 	}
 	require.NoError(t, os.RemoveAll(dir))
 	require.NoError(t, os.WriteFile(dir, nil, 0o600))
-	_, err = WriteParquet(ctx, dir, f, "b", true)
+	_, err = WriteParquet(ctx, dir, Source{Archive: f, URL: "b"}, true)
 	require.ErrorIs(t, err, fs.ErrExist)
 }

@@ -1,26 +1,31 @@
-// Package refs writes references to the chunks of an archive, in kerchunk's formats: JSON
-// and Parquet. With them, fsspec, zarr and xarray read ranges of the archive itself as a
-// Zarr v2 store.
+// Package refs writes references to the chunks of an archive, or of many joined archives, in
+// kerchunk's formats: JSON and Parquet. With them, fsspec, zarr and xarray read ranges of the archives
+// themselves as a Zarr v2 store.
 package refs
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/archive/joined"
 	"github.com/cdfz-format/cdfz/filters"
 )
 
-// MaxInline bounds the values in the references of one archive, in bytes.
+// MaxInline bounds the values in references, in bytes.
 const MaxInline = 64 << 20
 
 // Errors of WriteJSON and WriteParquet.
 var (
 	// ErrClassic reports a file that is not an archive and so has no blocks.
 	ErrClassic = errors.New("refs: only archives have blocks to refer to")
-	// ErrInline reports an archive with more than MaxInline bytes of values without blocks.
+	// ErrInline reports more than MaxInline bytes of values without blocks, or with blocks of which
+	// joined files cannot make the chunks of one array.
 	ErrInline = errors.New("refs: too many values without blocks")
+	// ErrBlocks reports a member of joined files whose blocks are not like those of the first one.
+	ErrBlocks = errors.New("refs: blocks of another shape or with other filters")
 	// ErrMask reports a block that was stored without one of its filters. References cannot
 	// express that.
 	ErrMask = errors.New("refs: a block without some of its filters")
@@ -30,25 +35,55 @@ var (
 type Result struct {
 	Size     int64 // of all files, in bytes
 	Chunks   int64
-	Referred int64             // chunks that are ranges of the archive. The values of others are in the references.
+	Referred int64             // chunks that are ranges of archives. The values of others are in the references.
 	Packages []string          // Python packages, in addition to numcodecs, whose codecs readers need
 	Omitted  []archive.Omitted // attributes that are left out
 }
 
-// store is the Zarr view of an archive.
-func store(ctx context.Context, f *archive.File) (*archive.Zarr, error) {
-	if _, ok := f.Info(); !ok {
-		return nil, ErrClassic
-	}
-	return f.Zarr(ctx, nil)
+// Source is what is referred to: an archive, or a dataset of many.
+type Source struct {
+	Archive *archive.File
+	Dataset *joined.Dataset // instead of an archive
+	// URL is the URL or path at which readers find the archive, or the description of the dataset:
+	// members are at their locations relative to it.
+	URL string
 }
 
-// sink receives the chunks of a store: those of an array together, in order.
+// store is the Zarr view of a source.
+type store struct {
+	*archive.Zarr
+	s Source
+	// blocks are the arrays whose chunks are blocks, by the number of the variable.
+	blocks map[int]*array
+}
+
+// newStore describes the Zarr view of a source.
+func newStore(ctx context.Context, s Source) (st *store, err error) {
+	st = &store{s: s, blocks: map[int]*array{}}
+	if s.Dataset != nil {
+		st.Zarr, err = st.joined(ctx)
+		return st, err
+	}
+	if _, ok := s.Archive.Info(); !ok {
+		return nil, ErrClassic
+	}
+	if st.Zarr, err = s.Archive.Zarr(ctx, nil); err != nil {
+		return nil, err
+	}
+	for path, c := range st.Arrays() {
+		if c.Kept() {
+			st.blocks[c.Var().Num()] = &array{path: path, c: c}
+		}
+	}
+	return st, nil
+}
+
+// sink receives the chunks of a store: those of an array in order.
 type sink interface {
 	// value takes a chunk that is not a block. It may keep b.
 	value(a *array, b []byte) error
-	// place takes the range of a chunk in the archive.
-	place(a *array, off, n int64) error
+	// place takes the range of a chunk in the archive at a URL or path.
+	place(a *array, url string, off, n int64) error
 }
 
 // array is an array of the store.
@@ -59,23 +94,30 @@ type array struct {
 }
 
 // walk passes all chunks to a sink, with the next chunk in the array.
-func walk(ctx context.Context, f *archive.File, z *archive.Zarr, to sink) (*Result, error) {
+func (st *store) walk(ctx context.Context, to sink) (*Result, error) {
 	res := &Result{}
 	var err error
-	if res.Omitted, err = z.Omitted(ctx); err != nil {
+	if res.Omitted, err = st.Omitted(ctx); err != nil {
 		return nil, err
 	}
-	if err := res.values(ctx, z, to); err != nil {
+	for _, a := range st.blocks {
+		res.need(a.c.Chain())
+	}
+	slices.Sort(res.Packages)
+	if err := res.values(ctx, st, to); err != nil {
 		return nil, err
 	}
-	return res, res.places(ctx, f, z, to)
+	if st.s.Dataset != nil {
+		return res, res.parts(ctx, st, to)
+	}
+	return res, res.places(ctx, st.s.Archive, st.s.URL, func(v int) *array { return st.blocks[v] }, to)
 }
 
 // values passes the chunks that are not blocks.
-func (r *Result) values(ctx context.Context, z *archive.Zarr, to sink) error {
+func (r *Result) values(ctx context.Context, st *store, to sink) error {
 	left := int64(MaxInline)
-	for path, c := range z.Arrays() {
-		if c.Kept() {
+	for path, c := range st.Arrays() {
+		if st.blocks[c.Var().Num()] != nil {
 			continue
 		}
 		each := c.Var().Type().Size()
@@ -100,27 +142,24 @@ func (r *Result) values(ctx context.Context, z *archive.Zarr, to sink) error {
 	return nil
 }
 
-// places passes the places of blocks.
-func (r *Result) places(ctx context.Context, f *archive.File, z *archive.Zarr, to sink) error {
-	arrays := map[int]*array{} // by number of the variable
-	for path, c := range z.Arrays() {
-		if c.Kept() {
-			arrays[c.Var().Num()] = &array{path: path, c: c}
-			r.need(c.Chain())
-		}
-	}
+// places passes the places of blocks in an archive at a URL or path. of returns the array of a
+// variable of the archive, or nil.
+func (r *Result) places(ctx context.Context, f *archive.File, url string, of func(v int) *array, to sink) error {
 	for b, err := range f.Blocks(ctx) {
 		if err != nil {
 			return err
 		}
-		a := arrays[b.Var]
+		if b.Var < 0 {
+			continue
+		}
+		a := of(b.Var)
 		if a == nil {
 			continue
 		}
 		if b.Mask != 0 {
 			return fmt.Errorf("%w: block %d of variable %q", ErrMask, a.next, a.c.Var().Name())
 		}
-		if err := to.place(a, b.Off, b.Len); err != nil {
+		if err := to.place(a, url, b.Off, b.Len); err != nil {
 			return err
 		}
 		a.next++

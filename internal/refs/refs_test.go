@@ -26,7 +26,7 @@ func TestPlaces(t *testing.T) {
 		require.NoError(t, err)
 		f, err := archive.New(bytes.NewReader(ar.Bytes()), int64(ar.Len()), nil)
 		require.NoError(t, err)
-		res, err := WriteJSON(ctx, &b, f, `https://example.org/"x".nc`)
+		res, err := WriteJSON(ctx, &b, Source{Archive: f, URL: `https://example.org/"x".nc`})
 		require.NoError(t, err)
 		require.Equal(t, []string{"cdfz"}, res.Packages)
 		var got struct {
@@ -63,13 +63,13 @@ func TestRefused(t *testing.T) {
 	f, err := archive.New(bytes.NewReader(image), int64(len(image)), nil)
 	require.NoError(t, err)
 	var b bytes.Buffer
-	_, err = WriteJSON(ctx, &b, f, "x")
+	_, err = WriteJSON(ctx, &b, Source{Archive: f, URL: "x"})
 	require.ErrorIs(t, err, ErrClassic)
 	_, err = archive.Write(ctx, &b, bytes.NewReader(image), int64(len(image)), &archive.WriteOptions{Name: "x.nc"})
 	require.NoError(t, err)
 	f, err = archive.New(bytes.NewReader(b.Bytes()), int64(b.Len()), nil)
 	require.NoError(t, err)
-	_, err = WriteJSON(ctx, &bytes.Buffer{}, f, "x")
+	_, err = WriteJSON(ctx, &bytes.Buffer{}, Source{Archive: f, URL: "x"})
 	require.ErrorIs(t, err, ErrInline)
 }
 
@@ -81,8 +81,8 @@ func TestMask(t *testing.T) {
 	_, b, _ = bytes.Cut(b, []byte("\n\n"))
 	f, err := archive.New(bytes.NewReader(b), int64(len(b)), nil)
 	require.NoError(t, err)
-	_, err = WriteJSON(ctx, &bytes.Buffer{}, f, "x")
+	_, err = WriteJSON(ctx, &bytes.Buffer{}, Source{Archive: f, URL: "x"})
 	require.ErrorIs(t, err, ErrMask)
-	_, err = WriteParquet(ctx, filepath.Join(t.TempDir(), "x"), f, "x", false)
+	_, err = WriteParquet(ctx, filepath.Join(t.TempDir(), "x"), Source{Archive: f, URL: "x"}, false)
 	require.ErrorIs(t, err, ErrMask)
 }

@@ -3,12 +3,13 @@ package refs
 import (
 	"encoding/binary"
 	"hash/crc32"
+	"math/bits"
 
 	"github.com/cdfz-format/cdfz/filters"
 )
 
-// table is the content of a file of references: chunks that are ranges of the archive, or
-// chunks that are values, and never both, since an array has one kind.
+// table is the content of a file of references: chunks that are ranges of archives, or chunks that
+// are values, and never both, since an array has one kind.
 //
 // The file is Parquet with the columns that kerchunk writes, in one row group: path, offset,
 // size and raw. A chunk that is a range has no raw, and a chunk that is values has no path. A
@@ -16,8 +17,22 @@ import (
 // part of the format: https://parquet.apache.org/docs/file-format/ and parquet.thrift in
 // apache/parquet-format.
 type table struct {
+	urls         []string // the archives, in the order of their first chunks
+	file         []run    // of chunks in one archive
 	offset, size []int64
 	raw          [][]byte
+}
+
+// run is a number of consecutive rows with the same value.
+type run struct{ n, value int }
+
+// place adds a chunk that is a range of the archive at a URL or path.
+func (t *table) place(url string, off, n int64) {
+	if k := len(t.urls); k == 0 || t.urls[k-1] != url {
+		t.urls, t.file = append(t.urls, url), append(t.file, run{value: k})
+	}
+	t.file[len(t.file)-1].n++
+	t.offset, t.size = append(t.offset, off), append(t.size, n)
 }
 
 // Numbers of parquet.thrift.
@@ -47,11 +62,11 @@ func (t *table) rows() int { return max(len(t.offset), len(t.raw)) }
 
 func (t *table) reset() {
 	clear(t.raw)
-	t.offset, t.size, t.raw = t.offset[:0], t.size[:0], t.raw[:0]
+	*t = table{offset: t.offset[:0], size: t.size[:0], raw: t.raw[:0]}
 }
 
-// parquet returns the file. Each range is one of url.
-func (t *table) parquet(url string) ([]byte, error) {
+// parquet returns the file.
+func (t *table) parquet() ([]byte, error) {
 	coder, err := filters.NewCoder(filters.Chain{{ID: filters.Zstd, Params: []uint32{3}}})
 	if err != nil {
 		return nil, err
@@ -73,14 +88,17 @@ func (t *table) parquet(url string) ([]byte, error) {
 		raw = appendBytes(raw, b)
 	}
 	if n > 0 {
-		// All rows have value 0 of the dictionary: a run of indices of one bit.
-		w.column("path", typeByteArray, 0, appendBytes(nil, []byte(url)), append(w.levels(true), append([]byte{1}, w.run(0)...)...))
+		var dictionary []byte
+		for _, url := range t.urls {
+			dictionary = appendBytes(dictionary, []byte(url))
+		}
+		w.column("path", typeByteArray, 0, dictionary, len(t.urls), append(w.levels(true), indices(t.file, len(t.urls))...))
 	} else {
-		w.column("path", typeByteArray, w.rows, nil, w.levels(false))
+		w.column("path", typeByteArray, w.rows, nil, 0, w.levels(false))
 	}
-	w.column("offset", typeInt64, 0, nil, numbers[0])
-	w.column("size", typeInt64, 0, nil, numbers[1])
-	w.column("raw", typeByteArray, n, nil, append(w.levels(n == 0), raw...))
+	w.column("offset", typeInt64, 0, nil, 0, numbers[0])
+	w.column("size", typeInt64, 0, nil, 0, numbers[1])
+	w.column("raw", typeByteArray, n, nil, 0, append(w.levels(n == 0), raw...))
 	if w.err != nil {
 		return nil, w.err
 	}
@@ -128,15 +146,29 @@ func (w *tableWriter) levels(have bool) []byte {
 	return appendBytes(nil, w.run(bit))
 }
 
-// column writes a column, with a dictionary of one value unless that is nil.
-func (w *tableWriter) column(name string, typ, nulls int, dictionary, data []byte) {
+// indices returns indices of a dictionary of n values: their width in bits, and runs in the RLE
+// encoding, with values in whole bytes.
+func indices(runs []run, n int) []byte {
+	width := max(1, bits.Len(uint(n-1)))
+	b := []byte{byte(width)}
+	for _, r := range runs {
+		b = binary.AppendUvarint(b, uint64(r.n)<<1)
+		for at := 0; at < width; at += 8 {
+			b = append(b, byte(r.value>>at))
+		}
+	}
+	return b
+}
+
+// column writes a column, with a dictionary of so many values unless that is nil.
+func (w *tableWriter) column(name string, typ, nulls int, dictionary []byte, values int, data []byte) {
 	c := column{name: name, typ: typ, nulls: nulls}
 	encoding := int64(encodingPlain)
 	if dictionary != nil {
 		c.dictionary = len(w.b)
 		w.page(&c, pageDictionary, dictionary, func(t *thrift) {
 			t.begin(7) // DictionaryPageHeader
-			t.i32(1, 1)
+			t.i32(1, int64(values))
 			t.i32(2, encodingPlain)
 			t.end()
 		})

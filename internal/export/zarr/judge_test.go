@@ -119,7 +119,7 @@ func TestJudgeValues(t *testing.T) {
 		a, err := archive.Open(ctx, at, nil)
 		require.NoError(t, err)
 		var b bytes.Buffer
-		res, err := refs.WriteJSON(ctx, &b, a, at)
+		res, err := refs.WriteJSON(ctx, &b, refs.Source{Archive: a, URL: at})
 		require.NoError(t, err)
 		require.NoError(t, a.Close())
 		require.Empty(t, res.Packages)

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/archive/joined"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/chains"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
@@ -33,9 +34,10 @@ type exporter struct {
 	spec  string        // --filters
 	chain filters.Chain // nil: the default
 	// of --refs, --url and --zarr-format
-	refs   refsKind
-	url    string
-	format int
+	refs    refsKind
+	dataset *joined.Dataset // FILE, if it is one
+	url     string
+	format  int
 }
 
 // Command makes cdfz export.
@@ -46,8 +48,8 @@ func Command(a *cli.App) *cobra.Command {
 		Short: "Write an archive as netCDF-4 or Zarr",
 		Long: `Writes an archive or a classic netCDF file for programs that do not know cdfz: as a
 netCDF-4 file (.nc4, .nc, .h5) or as a folder that is a Zarr store (.zarr). FILE may also
-be an http, https, s3 or gs URL, - for standard input, or for netCDF-4 the NcML file of many
-files that cdfz join makes. -o - writes to standard output, and -o s3://BUCKET/KEY writes
+be an http, https, s3 or gs URL, - for standard input, or the NcML file of many files that
+cdfz join makes. -o - writes to standard output, and -o s3://BUCKET/KEY writes
 a file to an object store.
 
 Chunks are the blocks of the archive. Stored blocks are copied if HDF5 or Zarr knows
@@ -63,6 +65,7 @@ original. A Zarr store has the contents of the Zarr view of an archive.
 --refs json and --refs parquet write references instead, with which fsspec, xarray and zarr
 read the archive itself, at its path or at --url. They need the Python package cdfz for
 blocks of lorenz. With parquet, OUT is a folder, and readers load only some of its files.
+For an NcML file, they refer to the archives that it joins, and nothing is copied.
 
 Most programs that read netCDF-4 also read the original, which cdfz restore makes.`,
 		Example: cli.Examples(
@@ -72,7 +75,8 @@ Most programs that read netCDF-4 also read the original, which cdfz restore make
 			"cdfz export --filters 52723 tas.nc.cdfz -o tas.nc4        # lorenz stays: readers need a plugin",
 			"cdfz export tas.nc.cdfz -o tas.zarr                       # also with --zarr-format 3",
 			"cdfz export --refs json --url https://example.org/tas.nc.cdfz tas.nc.cdfz -o tas.json",
-			"cdfz export --refs parquet tas.nc.cdfz -o tas.parq"),
+			"cdfz export --refs parquet tas.nc.cdfz -o tas.parq",
+			"cdfz export --refs parquet tas.ncml -o tas.parq           # many archives as one dataset"),
 		Args:              cli.OneFile,
 		ValidArgsFunction: cli.CompleteFile,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -196,9 +200,18 @@ func (v *exporter) write(ctx context.Context, in *fileio.Input, f *archive.File,
 	return v.netCDF4(ctx, in, f, rep)
 }
 
+// open opens FILE.
+func (v *exporter) open(ctx context.Context, name string) (in *fileio.Input, f *archive.File, err error) {
+	if fileio.IsDataset(name) {
+		in, v.dataset, f, err = v.OpenDataset(ctx, fileio.Job{Name: name})
+		return in, f, err
+	}
+	return v.OpenNetCDF(ctx, name, fileio.NetCDF{Explain: fileio.ExplainNotNetCDF})
+}
+
 // run exports a file.
 func (v *exporter) run(ctx context.Context, name string) error {
-	in, f, err := v.OpenNetCDF(ctx, name, fileio.NetCDF{Explain: fileio.ExplainNotNetCDF})
+	in, f, err := v.open(ctx, name)
 	if err != nil {
 		return err
 	}

@@ -26,10 +26,12 @@ func (v *exporter) references(ctx context.Context, in *fileio.Input, f *archive.
 	if v.refs == refsParquet {
 		write = v.referencesParquet
 	}
-	res, err := write(ctx, in, f)
+	res, err := write(ctx, in, refs.Source{Archive: f, Dataset: v.dataset, URL: v.url})
 	switch {
 	case errors.Is(err, refs.ErrClassic):
 		return terminal.Hinted(err, "cdfz archive makes an archive")
+	case errors.Is(err, refs.ErrInline) && v.dataset != nil:
+		return terminal.Hinted(err, "all files but the last must have a number of indices that is a multiple of their blocks' length")
 	case errors.Is(err, refs.ErrInline):
 		return terminal.Hinted(err, "make an archive with blocks for all variables by cdfz copy --zarr always")
 	case errors.Is(err, fs.ErrExist) && v.refs == refsParquet:
@@ -45,13 +47,13 @@ func (v *exporter) references(ctx context.Context, in *fileio.Input, f *archive.
 	return nil
 }
 
-func (v *exporter) referencesJSON(ctx context.Context, in *fileio.Input, f *archive.File) (*refs.Result, error) {
+func (v *exporter) referencesJSON(ctx context.Context, in *fileio.Input, src refs.Source) (*refs.Result, error) {
 	s, err := v.Sink(ctx, v.Dest, in)
 	if err != nil {
 		return nil, err
 	}
 	defer s.Abort()
-	res, err := refs.WriteJSON(ctx, fileio.CtxWriter{Ctx: ctx, W: s}, f, v.url)
+	res, err := refs.WriteJSON(ctx, fileio.CtxWriter{Ctx: ctx, W: s}, src)
 	if err == nil {
 		err = in.Changed()
 	}
@@ -61,8 +63,8 @@ func (v *exporter) referencesJSON(ctx context.Context, in *fileio.Input, f *arch
 	return res, s.Commit(ctx)
 }
 
-func (v *exporter) referencesParquet(ctx context.Context, in *fileio.Input, f *archive.File) (*refs.Result, error) {
-	res, err := refs.WriteParquet(ctx, v.Dest, f, v.url, v.Force)
+func (v *exporter) referencesParquet(ctx context.Context, in *fileio.Input, src refs.Source) (*refs.Result, error) {
+	res, err := refs.WriteParquet(ctx, v.Dest, src, v.Force)
 	if err != nil {
 		return nil, err
 	}
