@@ -119,6 +119,32 @@ func TestPrefix(t *testing.T) {
 	s.done("restore", "-o", "again/", "from")
 	sameTree(t, "data", "again")
 
+	// Names of a list, relative to a prefix.
+	require.NoError(t, os.WriteFile("list", []byte("1990/x.nc.cdfz\ns3://bucket/run7/1991/z.nc.cdfz\n"), 0o644))
+	require.Contains(t, s.done("verify", "--files-from", "list", "s3://bucket/run7/"), "2 files: 2 ok")
+	require.Contains(t, s.done("catalogue", "--files-from", "list", "-o", "list.parquet", "s3://bucket/run7/"), "2 files")
+	s.done("restore", "--files-from", "list", "-o", "listed/", "s3://bucket/run7/")
+	require.Equal(t, map[string]string{"1990/x.nc": sums(t, "data", "")["1990/x.nc"], "1991/z.nc": sums(t, "data", "")["1991/z.nc"]}, sums(t, "listed", ""))
+	s.done("copy", "--files-from", "list", "s3://bucket/run7/", "s3://bucket/copied/")
+	require.NoError(t, os.WriteFile("list", []byte("1990/x.nc.cdfz\n1991/z.nc.cdfz\n"), 0o644))
+	require.Contains(t, s.done("verify", "--state", "listed.state", "--files-from", "list", "s3://bucket/copied/", "--exclude", "/1990/"), "1 file: 1 ok")
+	require.NoError(t, os.WriteFile("list", []byte("x.nc\n1990/x.nc\nempty.nc\n"), 0o644))
+	code, out, msg = s.run("archive", "--files-from", "list", "-o", "s3://bucket/again/", "s3://bucket/classic/")
+	require.Equal(t, 1, code)
+	require.Contains(t, out, "2 files: ")
+	require.Contains(t, msg, "s3://bucket/classic/empty.nc: ")
+	require.NoError(t, os.WriteFile("list", []byte("x.nc\nhttp://elsewhere/y.nc\n../up.nc\n/x.nc\nnone.nc.cdfz\n"), 0o644))
+	code, _, msg = s.run("restore", "--files-from", "list", "-o", "none/", "s3://bucket/run7/")
+	require.Equal(t, 1, code)
+	for _, text := range []string{
+		"s3://bucket/run7/x.nc: ", "http://elsewhere/y.nc: expected a name below s3://bucket/run7/",
+		"s3://bucket/run7/../up.nc: the key is not the path of a file", "s3://bucket/run7//x.nc: the key is not the path of a file",
+		"s3://bucket/run7/none.nc.cdfz: ",
+	} {
+		require.Contains(t, msg, text)
+	}
+	require.NoDirExists(t, "none")
+
 	code, _, msg = s.run("verify", "--json", "--stats", "s3://bucket/run7/1990/")
 	require.Zero(t, code)
 	var rep struct{ Requests struct{ List, Get int } }
@@ -161,7 +187,7 @@ func TestPrefix(t *testing.T) {
 		{[]string{"archive", "-o", "a.cdfz", "s3://bucket/classic/"}, 2, "one target for the folder s3://bucket/classic/"},
 		{[]string{"archive", "--receipts", "r", "--delete-source", "-o", "from/", "s3://bucket/classic/"}, 2, "s3://bucket/classic/ is not a local file"},
 		{[]string{"verify", "--against", "data/x.nc", "s3://bucket/run7/"}, 2, "expected a folder for the folder s3://bucket/run7/"},
-		{[]string{"verify", "--files-from", "list", "s3://bucket/run7/"}, 2, "expected a folder for the names, found s3://bucket/run7/"},
+		{[]string{"verify", "--files-from", "list", "s3://bucket/run7"}, 2, "expected a folder or a prefix for the names, found s3://bucket/run7"},
 	} {
 		code, _, msg := s.run(c.args...)
 		require.Equal(t, c.code, code, "%v: %s", c.args, msg)

@@ -40,8 +40,10 @@ func (p *proof) check(v *archiver, args []string) error {
 		return errors.New("--receipts: expected the name of a file, found -")
 	case v.Dest == terminal.StdoutName:
 		return errors.New("--receipts: the archive goes to standard output")
-	case s3.IsURL(v.Dest):
-		return errors.New("--receipts: the archive goes to an object store")
+	case remote.IsURL(p.name):
+		return errors.New("--receipts: expected the name of a file, found a URL")
+	case s3.IsURL(v.Dest) && p.deletes:
+		return errors.New("--delete-source: the archive goes to an object store, expected a local one")
 	case len(v.specs.Lossy()) > 0:
 		return errors.New("--receipts: contradicts --lossy, whose archives do not restore the source")
 	case v.Select.Balance && p.deletes:
@@ -76,25 +78,25 @@ func (p *proof) settle(ctx context.Context, v *archiver, in *fileio.Input, rep *
 	if rep.Loss != nil {
 		return fmt.Errorf("%w: the archive does not restore its bytes", receipts.ErrKept)
 	}
-	f, st, err := p.openTarget(v, in, rep.Target)
+	t, err := p.openTarget(ctx, v, in, rep.Target)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	if err := v.restoresSource(ctx, f, st.Size(), rep); err != nil {
+	defer t.Close()
+	if err := v.restoresSource(ctx, t.R, t.Size, rep); err != nil {
 		if errors.Is(err, archive.ErrCorrupt) {
 			return fmt.Errorf("%s does not restore from its local headers: %w", rep.Target, err)
 		}
 		return fmt.Errorf("%s: %w", rep.Target, err)
 	}
 	rec := &receipts.Receipt{
-		Size: in.Size, ArchiveSize: st.Size(), SHA256: rep.SHA256, Ratio: rep.Ratio, Version: archive.Version, Compressed: rep.Compressed,
+		Size: in.Size, ArchiveSize: t.Size, SHA256: rep.SHA256, Ratio: rep.Ratio, Version: archive.Version, Compressed: rep.Compressed,
 		Below: rep.below,
 	}
 	if rec.Source, err = absolute(rep.File); err != nil {
 		return err
 	}
-	if rec.Archive, err = filepath.Abs(rep.Target); err != nil {
+	if rec.Archive, err = absolute(rep.Target); err != nil {
 		return err
 	}
 	if rep.Replaced != "" {
@@ -103,12 +105,12 @@ func (p *proof) settle(ctx context.Context, v *archiver, in *fileio.Input, rep *
 	if in.Stat != nil {
 		rec.Modified = in.Stat.ModTime().UTC()
 	}
-	if err := p.inPlace(rec.Archive, st); err != nil {
+	if err := p.inPlace(rec.Archive, t.Stat); err != nil {
 		return err
 	}
 	var missing error
 	if p.deletes {
-		if rec.Copies, missing = p.copies.prove(ctx, v, f, rep); missing != nil && ctx.Err() != nil {
+		if rec.Copies, missing = p.copies.prove(ctx, v, t.File, rep); missing != nil && ctx.Err() != nil {
 			return ctx.Err()
 		}
 	}
@@ -123,7 +125,7 @@ func (p *proof) settle(ctx context.Context, v *archiver, in *fileio.Input, rep *
 	if !p.deletes {
 		return nil
 	}
-	if err := p.inPlace(rec.Archive, st); err != nil {
+	if err := p.inPlace(rec.Archive, t.Stat); err != nil {
 		return err
 	}
 	dir, base, done, err := in.Folder()
@@ -142,32 +144,35 @@ func (p *proof) settle(ctx context.Context, v *archiver, in *fileio.Input, rep *
 
 // openTarget opens an archive. If the source is to be deleted, the archive is flushed, and it must
 // be a file in the folder where archives of this run are made.
-func (p *proof) openTarget(v *archiver, in *fileio.Input, path string) (*os.File, fs.FileInfo, error) {
+func (p *proof) openTarget(ctx context.Context, v *archiver, in *fileio.Input, path string) (*fileio.Input, error) {
 	if !p.deletes {
-		t, err := fileio.OpenFile(path, os.O_RDONLY)
-		if err != nil {
-			return nil, nil, err
+		if s3.IsURL(path) {
+			return v.Open(ctx, path)
 		}
-		return t.File, t.Stat, nil
+		return fileio.OpenFile(path, os.O_RDONLY)
 	}
 	dir, err := v.TargetFolder(path, in)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%w: %w", receipts.ErrKept, err)
+		return nil, fmt.Errorf("%w: %w", receipts.ErrKept, err)
 	}
 	defer dir.Close()
 	f, st, err := nofollow.File(dir, filepath.Base(path), os.O_RDONLY)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%w: %w", receipts.ErrKept, err)
+		return nil, fmt.Errorf("%w: %w", receipts.ErrKept, err)
 	}
 	if err := receipts.Settled(f, dir); err != nil {
 		f.Close()
-		return nil, nil, err
+		return nil, err
 	}
-	return f, st, nil
+	return fileio.NewInput(path, f, st), nil
 }
 
-// inPlace returns an error if the path of an archive does not lead to the file that was proved.
+// inPlace returns an error if the path of an archive does not lead to the file that was proved. An
+// object that is replaced while it is read is an error of reading.
 func (p *proof) inPlace(path string, st fs.FileInfo) error {
+	if s3.IsURL(path) {
+		return nil
+	}
 	now, err := os.Stat(path)
 	if err == nil && os.SameFile(now, st) {
 		return nil
@@ -187,7 +192,7 @@ func (p *proof) settleDone(ctx context.Context, v *archiver, in *fileio.Input, e
 		return nil
 	}
 	if !p.deletes {
-		path, err := filepath.Abs(rep.Target)
+		path, err := absolute(rep.Target)
 		if err != nil || p.file.Has(path, rep.SHA256) {
 			return err
 		}
@@ -253,12 +258,12 @@ func (p *proof) open(ctx context.Context, v *archiver) error {
 // of returns the receipts of an archive, the oldest first, by its path and by that without
 // symbolic links.
 func (p *proof) of(a *cli.App, path string) ([]*receipts.Receipt, error) {
-	abs, err := filepath.Abs(path)
+	abs, err := absolute(path)
 	if err != nil {
 		return nil, err
 	}
 	list := p.file.Of(abs)
-	if place := a.Place(path); place != abs {
+	if place := a.Place(path); !s3.IsURL(path) && place != abs {
 		list = append(list, p.file.Of(place)...)
 	}
 	return list, nil

@@ -10,6 +10,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/patterns"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/shards"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/remote/s3"
 )
 
 // ListFlags adds --files-from and --null.
@@ -21,11 +22,12 @@ func (a *App) ListFlags(cmd *cobra.Command) {
 
 // ListHelp describes --files-from to the user.
 const ListHelp = `--files-from LIST takes the names from LIST, one a line, instead of FILE. They are relative to
-the current folder, or to the only FILE, a folder. Below -o DIR/ the whole name is kept, without a
-leading slash. Empty lines are ignored. A file that is missing fails, and the run goes on.`
+the current folder, or to the only FILE, a folder or a prefix s3://BUCKET/PREFIX/. Below -o DIR/ the
+whole name is kept, without a leading slash. Empty lines are ignored. A file that is missing fails,
+and the run goes on.`
 
-// FilesOrList is MinFiles for verbs with --files-from. A list has at most one FILE, the folder that its
-// names are relative to.
+// FilesOrList is MinFiles for verbs with --files-from. A list has at most one FILE, the folder or
+// prefix that its names are relative to.
 func (a *App) FilesOrList(cmd *cobra.Command, args []string) error {
 	switch {
 	case a.Select.Balance && a.Select.Shard.N == 0:
@@ -36,9 +38,9 @@ func (a *App) FilesOrList(cmd *cobra.Command, args []string) error {
 		return MinFiles(cmd, args)
 	case len(args) > 1:
 		return fmt.Errorf("--files-from: expected at most one FILE, the folder of the names, found %d", len(args))
-	case len(args) == 1:
+	case len(args) == 1 && !s3.IsPrefix(args[0]):
 		if st, err := os.Stat(args[0]); err != nil || !st.IsDir() || args[0] == terminal.StdinName {
-			return fmt.Errorf("--files-from: expected a folder for the names, found %s", terminal.ShowName(args[0]))
+			return fmt.Errorf("--files-from: expected a folder or a prefix for the names, found %s", terminal.ShowName(args[0]))
 		}
 	}
 	return nil

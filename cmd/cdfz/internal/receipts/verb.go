@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -78,6 +79,7 @@ be joined: cat a.jsonl b.jsonl >both.jsonl.
 Several FILEs, one a shard for instance, are checked together: each archive is read once. --root DIR
 looks for the archives below DIR, which may be a URL, at the paths that they had below -o DIR/ or
 below the FILE that was archived. So a tree of archives, or a copy of it, can be elsewhere.
+FILE may be a URL or an object s3://BUCKET/KEY, too.
 
 The exit code is 3 if FILE or an archive is damaged, and 1 if an archive is missing or
 holds another file, or if FILE has no receipts.`,
@@ -116,7 +118,7 @@ func (v *checker) run(ctx context.Context, args []string) {
 		if v.Stopped(ctx) {
 			return
 		}
-		if err := v.read(name); err != nil {
+		if err := v.read(ctx, name); err != nil {
 			v.FailFile(name, err)
 		}
 	}
@@ -151,13 +153,29 @@ type checked struct {
 	list []numbered
 }
 
+// open opens a file of receipts, or an object of them.
+func (v *checker) open(ctx context.Context, name string) (io.ReadCloser, error) {
+	if !remote.IsURL(name) {
+		return os.Open(name)
+	}
+	in, err := v.Open(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{io.NewSectionReader(in.R, 0, in.Size), in}, nil
+}
+
 // read reads the receipts of a file.
-func (v *checker) read(name string) error {
-	f, err := os.Open(name)
+func (v *checker) read(ctx context.Context, name string) error {
+	f, err := v.open(ctx, name)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
+	name = terminal.ReportName(name)
 	unended, err := Read(f, func(line int, rec *Receipt) {
 		path, err := rec.at(v.root)
 		i, ok := v.index[path]

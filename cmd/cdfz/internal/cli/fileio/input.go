@@ -162,7 +162,7 @@ func (a *IO) OpenJob(ctx context.Context, j Job) (*Input, error) {
 	if j.err != nil {
 		return nil, j.err
 	}
-	if j.object && j.Size == 0 { // stores answer no range of it
+	if j.empty { // stores answer no range of it
 		return &Input{Name: terminal.ShowName(j.Name), R: bytes.NewReader(nil), close: func() error { return nil }}, nil
 	}
 	if j.tree == nil {
@@ -247,7 +247,12 @@ func OpenFile(name string, flag int) (*Input, error) {
 	if atomicfile.IsTemporary(name) {
 		_ = atomicfile.Lock(f) // or it is removed before the next target is made in its folder
 	}
-	return &Input{Name: name, R: f, Size: st.Size(), File: f, Stat: st, close: f.Close}, nil
+	return NewInput(name, f, st), nil
+}
+
+// NewInput returns an open file. Closing the input closes it.
+func NewInput(name string, f *os.File, st fs.FileInfo) *Input {
+	return &Input{Name: name, R: f, Size: st.Size(), File: f, Stat: st, close: f.Close}
 }
 
 // OpenToChange opens an archive that is changed in place, or without that if there is -o.

@@ -16,6 +16,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 	"github.com/cdfz-format/cdfz/remote"
+	"github.com/cdfz-format/cdfz/remote/s3"
 )
 
 // Selection chooses the files of a run.
@@ -117,13 +118,14 @@ var errLongName = fmt.Errorf("a name of more than %d bytes", maxName)
 
 // nameList is the list of --files-from. Its names are read as the run goes on.
 type nameList struct {
-	a     *IO
-	tree  *tree // that the names are below; nil for the current folder
-	below bool  // targets are below -o DIR/
-	null  bool
-	names chan listed
-	stop  chan struct{} // closed to end the reading
-	err   error         // of reading, once names is closed
+	a      *IO
+	tree   *tree  // that the names are below; nil for the current folder or a prefix
+	prefix string // that the names are below, or ""
+	below  bool   // targets are below -o DIR/
+	null   bool
+	names  chan listed
+	stop   chan struct{} // closed to end the reading
+	err    error         // of reading, once names is closed
 }
 
 func (l *nameList) name() string { return terminal.ShowName(l.a.Select.From) }
@@ -146,11 +148,15 @@ type listed struct {
 // namesAhead is the number of names that are read before they are needed.
 const namesAhead = 1 << 10
 
-// openList begins to read the list of --files-from. args has at most the folder that the names are
-// relative to.
+// openList begins to read the list of --files-from. args has at most the folder or the prefix that the
+// names are relative to.
 func (a *IO) openList(args []string) (*nameList, error) {
 	l := &nameList{a: a, below: a.IsDirDest(), null: a.Select.Null, names: make(chan listed, namesAhead), stop: make(chan struct{})}
-	if len(args) > 0 {
+	switch {
+	case len(args) > 0 && s3.IsPrefix(args[0]):
+		l.prefix = args[0]
+		a.Hide(l.prefix)
+	case len(args) > 0:
 		var err error
 		if l.tree, err = openTree(args[0]); err != nil {
 			return nil, fmt.Errorf("%s: %w", args[0], atomicfile.Cause(err))
@@ -194,7 +200,7 @@ func (l *nameList) next(ctx context.Context) (j Job, ok bool) {
 			if j.err == nil && len(l.a.Select.Rules) > 0 {
 				j.skip = reason(l.a.Select.Rules.JudgeFile(filepath.ToSlash(j.Rel)))
 			}
-			if j.err == nil && j.skip == "" {
+			if j.err == nil && j.skip == "" && l.prefix == "" {
 				l.look(&j)
 			}
 			return j, true
@@ -234,6 +240,16 @@ func (l *nameList) job(n listed) Job {
 		return refused(errLongName)
 	case strings.IndexByte(n.name, 0) >= 0:
 		return refused(terminal.Hinted(errors.New("there is a zero byte in the name"), "--null reads a list of names that end in zero bytes"))
+	case l.prefix != "":
+		// cdfz find and cdfz verify print whole URLs.
+		j := below(l.prefix, strings.TrimPrefix(n.name, l.prefix))
+		switch {
+		case remote.IsURL(n.name) && !strings.HasPrefix(n.name, l.prefix):
+			return refused(fmt.Errorf("expected a name below %s", terminal.ShowName(l.prefix)))
+		case l.below:
+			j.err = j.HasPath()
+		}
+		return j
 	case l.tree != nil:
 		rel := filepath.Clean(n.name)
 		if !filepath.IsLocal(rel) {

@@ -66,12 +66,8 @@ func (p *prefix) send(ctx context.Context, page []s3.Object) error {
 		if o.Rel == "" || strings.HasSuffix(o.Rel, "/") {
 			continue // it marks a folder
 		}
-		j := Job{Name: p.url + o.Rel, Rel: o.Rel, Size: o.Size, Modified: o.Modified, N: p.n, object: true}
-		if path, err := filepath.Localize(o.Rel); err != nil || path == "." {
-			j.noPath = true
-		} else {
-			j.Rel = path
-		}
+		j := below(p.url, o.Rel)
+		j.Size, j.Modified, j.N, j.empty = o.Size, o.Modified, p.n, o.Size == 0
 		if p.choose.takes(j.Rel) {
 			j.skip = reason(p.choose.Rules.JudgeFile(o.Rel))
 			jobs = append(jobs, j)
@@ -99,6 +95,17 @@ func (p *prefix) send(ctx context.Context, page []s3.Object) error {
 		}
 	}
 	return nil
+}
+
+// below returns the object with a key below a prefix.
+func below(prefix, key string) Job {
+	j := Job{Name: prefix + key, Rel: key, object: true}
+	if path, err := filepath.Localize(key); err != nil || path == "." {
+		j.noPath = true
+	} else {
+		j.Rel = path
+	}
+	return j
 }
 
 // look decides whether a file is to be skipped.

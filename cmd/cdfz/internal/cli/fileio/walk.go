@@ -28,7 +28,8 @@ type Job struct {
 	err  error  // it cannot be opened
 	skip string // the reason to skip it
 
-	object bool // it was found below a prefix, and Rel is its key after that
+	object bool // it is below a prefix, and Rel is its key after that
+	empty  bool // it is an object without bytes
 	noPath bool // Rel is not the path of a file
 
 	Modified time.Time // when it was found, zero if unknown
