@@ -25,6 +25,8 @@ type finder struct {
 	catalogues []string
 	query      catalogue.Query
 	long, null bool
+	stac       bool
+	item       *catalogue.Item // of the last file that was found, with --stac
 	found      bool
 	table      [][]string
 	held       int // bytes of the table
@@ -56,12 +58,16 @@ line. Variables without times, or without latitudes and longitudes, are not foun
 NAME=VALUE compares an attribute of the variable or else of the file, as a number or with VALUE
 as a pattern.
 
+--stac prints an item of a SpatioTemporal Asset Catalog for each file, one a line, with the
+variables that were found.
+
 The exit code is 1 if nothing is found.`,
 		Example: cli.Examples(
 			"cdfz find --catalogue cat.parquet tas --time 1987",
 			"cdfz find --catalogue cat.parquet 'ta*' --bbox -10,35,30,60 --long",
 			"cdfz find --catalogue cat.parquet --standard-name 'air_temperature' --attr experiment_id=historical",
-			"cdfz find --catalogue cat.parquet tas -0 | xargs -0 cdfz verify --"),
+			"cdfz find --catalogue cat.parquet tas -0 | xargs -0 cdfz verify --",
+			"cdfz find --catalogue cat.parquet --stac >items.ndjson"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			v.query.Variables = args
 			if err := v.check(); err != nil {
@@ -86,6 +92,7 @@ The exit code is 1 if nothing is found.`,
 	}}, "attr", "find this attribute of the variable or the file; repeatable, all must match")
 	f.BoolVarP(&v.long, "long", "l", false, "print a table of the variables that were found")
 	f.BoolVarP(&v.null, "null", "0", false, "end names in a zero byte, as xargs -0 reads them")
+	f.BoolVar(&v.stac, "stac", false, "print files as items of a SpatioTemporal Asset Catalog")
 	a.JSONFlag(cmd)
 	if err := cmd.MarkFlagFilename("catalogue", "parquet"); err != nil {
 		panic("internal error: " + err.Error())
@@ -112,8 +119,14 @@ func (v *finder) check() error {
 	if len(v.catalogues) == 0 {
 		return terminal.Hinted(errors.New("no catalogue given"), "--catalogue CAT.parquet names it; cdfz catalogue makes one")
 	}
-	if v.long && v.JSON || v.null && v.JSON || v.null && v.long {
-		return errors.New("expected one of --long, --null and --json")
+	forms := 0
+	for _, given := range []bool{v.long, v.null, v.stac, v.JSON} {
+		if given {
+			forms++
+		}
+	}
+	if forms > 1 {
+		return errors.New("expected one of --long, --null, --stac and --json")
 	}
 	for _, p := range append(v.query.Variables, v.query.StandardNames...) {
 		if err := catalogue.CheckPattern(p); err != nil {
@@ -156,9 +169,11 @@ func (v *finder) search(ctx context.Context, name string) error {
 	}
 	defer c.Close()
 	last := ""
+	v.item = nil // of a catalogue that ended with an error
 	for {
 		r, err := c.Next()
 		if errors.Is(err, io.EOF) {
+			v.endItem()
 			return nil
 		}
 		if err = cmp.Or(err, ctx.Err(), v.Out.Err()); err != nil {
@@ -169,6 +184,12 @@ func (v *finder) search(ctx context.Context, name string) error {
 		}
 		v.found = true
 		switch {
+		case v.stac:
+			if v.item == nil || r.Name() != last {
+				v.endItem()
+				v.item = catalogue.NewItem(r)
+			}
+			v.item.Add(r)
 		case v.JSON:
 			v.Emit(jsonOf(r))
 		case v.long:
@@ -182,6 +203,14 @@ func (v *finder) search(ctx context.Context, name string) error {
 			fmt.Fprintln(v.Out, r.Name())
 		}
 		last = r.Name()
+	}
+}
+
+// endItem prints the item of a file all of whose variables were seen.
+func (v *finder) endItem() {
+	if v.item != nil {
+		v.Emit(v.item)
+		v.item = nil
 	}
 }
 
