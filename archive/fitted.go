@@ -1,11 +1,11 @@
 package archive
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/zeebo/xxh3"
 
-	"github.com/cdfz-format/cdfz/archive/internal/encode"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
@@ -37,6 +37,7 @@ func (s *smallWriter) fitted(o *plan.PlanOptions) {
 	if s.whole == nil {
 		s.whole = map[int]bool{}
 	}
+	s.sizes.options(s.ctx, bytes.NewReader(s.image), int64(len(s.image)), s.h, s.o)(o)
 	given := o.Shape
 	o.Shape = func(n int) ([]int64, error) {
 		w, ok := s.whole[n]
@@ -93,7 +94,7 @@ func (s *smallWriter) headAsNumbers(plain filters.Chain) (filters.Chain, error) 
 	}
 	stored := func(c filters.Chain) (n int64) {
 		if err == nil {
-			n, err = s.storedLen(s.memo, s.image[:s.h.Len], c, g)
+			n, err = storedLen(s.memo, &s.out, s.image[:s.h.Len], c, g)
 		}
 		return n
 	}
@@ -141,7 +142,7 @@ func (s *smallWriter) paysWhole(n int) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if lens[i], err = s.storedLen(s.memo, raw, c, g); err != nil {
+		if lens[i], err = storedLen(s.memo, &s.out, raw, c, g); err != nil {
 			return false, err
 		}
 	}
@@ -165,28 +166,4 @@ func (s *smallWriter) repeats(n int) bool {
 		}
 	}
 	return repeated*repeatShare >= shape[0]
-}
-
-// storedLen is the length of the stored bytes of all blocks of an array.
-func (s *smallWriter) storedLen(memo *encode.Memo, raw []byte, c filters.Chain, g *plan.Geometry) (int64, error) {
-	coder, err := filters.NewCoder(c)
-	if err != nil {
-		return 0, err
-	}
-	var padded []byte
-	sum := int64(0)
-	for b := range g.Blocks {
-		off, n := g.At(b)
-		block := raw[off : off+n]
-		if n < g.BlockLen {
-			padded = slices.Grow(padded[:0], int(g.BlockLen))[:g.BlockLen]
-			g.Pad(padded, int64(copy(padded, block)))
-			block = padded
-		}
-		if s.out, _, err = memo.Encode(coder, s.out[:0], block); err != nil {
-			return 0, err
-		}
-		sum += int64(len(s.out))
-	}
-	return sum, nil
 }

@@ -128,11 +128,12 @@ func chooseView(ctx context.Context, image io.ReaderAt, size int64, h *cdf3.Head
 
 // chooseDraft plans the archive of an image that is not in memory.
 func chooseDraft(ctx context.Context, image io.ReaderAt, size int64, h *cdf3.Header, o *WriteOptions) (*draft, error) {
-	d, err := chooseView(ctx, image, size, h, o)
+	sizes := new(blockSizer).options(ctx, image, size, h, o)
+	d, err := chooseView(ctx, image, size, h, o, sizes)
 	if d != nil || err != nil {
 		return d, err
 	}
-	d, err = newDraft(ctx, h, size, o, plan.Pooled)
+	d, err = newDraft(ctx, h, size, o, plan.Pooled, sizes)
 	if errors.Is(err, plan.ErrMetadata) {
 		return newDraft(ctx, h, size, o, plan.Single)
 	}

@@ -50,6 +50,7 @@ type smallWriter struct {
 	*smallBuffers
 	segments []unlimited.Segment
 	whole    map[int]bool // whether a variable has one block, for those examined so far
+	sizes    blockSizer
 }
 
 // smallBuffers is memory that the next image can use.
@@ -226,6 +227,6 @@ func (s *smallWriter) trials(o *plan.PlanOptions) {
 		if err := s.ctx.Err(); err != nil {
 			return 0, err
 		}
-		return s.storedLen(s.memo, s.raw(vars...), c, g)
+		return storedLen(s.memo, &s.out, s.raw(vars...), c, g)
 	}
 }

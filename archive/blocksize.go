@@ -1,0 +1,170 @@
+package archive
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/cdfz-format/cdfz/archive/internal/encode"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
+	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/internal/ioat"
+	"github.com/cdfz-format/cdfz/unlimited"
+)
+
+// The size of blocks under PresetMax: docs/FORMAT.md, "Choices by trial".
+
+const (
+	shorterShare = 32      // the part of a sample that shorter blocks must save
+	shorterFrom  = 1 << 19 // bytes of a variable from which on they are tried
+	sampleEvery  = 16      // blocks of the preset for each in a sample,
+	mostSamples  = 3       // of at most so many
+)
+
+// shorterTargets are the targets that are tried.
+var shorterTargets = []int64{256 << 10, 64 << 10}
+
+// blockSizer chooses the size of the blocks of variables by samples of them. Its zero value has seen no
+// variable.
+type blockSizer struct {
+	image    io.ReaderAt
+	h        *cdf3.Header
+	segments []unlimited.Segment
+	shapes   map[int][]int64 // of the variables seen, nil for the shape of the preset
+	out      []byte
+}
+
+// options makes a plan have the shapes. It reads from image.
+func (s *blockSizer) options(ctx context.Context, image io.ReaderAt, size int64, h *cdf3.Header, o *WriteOptions) func(*plan.PlanOptions) {
+	return func(po *plan.PlanOptions) {
+		if o.Preset != PresetMax || !o.ownBlock {
+			return
+		}
+		if s.h == nil {
+			s.image, s.h, s.shapes = image, h, map[int][]int64{}
+			s.segments, _ = unlimited.Plan(h, size)
+		}
+		given := po.Shape
+		po.Shape = func(n int) ([]int64, error) {
+			shape, err := given(n)
+			if shape != nil || err != nil {
+				return shape, err
+			}
+			if named, _ := o.named(h.Vars[n].Name); named {
+				return nil, nil
+			}
+			if shape, ok := s.shapes[n]; ok {
+				return shape, nil
+			}
+			shape, err = s.choose(ctx, n, o)
+			s.shapes[n] = shape
+			return shape, err
+		}
+	}
+}
+
+// choose returns a shape of shorter blocks for a variable if samples of it are clearly shorter in them,
+// or nil.
+func (s *blockSizer) choose(ctx context.Context, n int, o *WriteOptions) ([]int64, error) {
+	v := &s.h.Vars[n]
+	if v.Len < shorterFrom {
+		return nil, nil
+	}
+	size := v.Type.Size()
+	whole, err := plan.NewGeometry(v.Shape, plan.BlockShape(v.Shape, size, o.Block), size)
+	if err != nil {
+		return nil, nil // planning it fails, too
+	}
+	samples := make([][]byte, min(mostSamples, 1+(whole.Blocks-1)/sampleEvery))
+	for k := range samples {
+		if samples[k], err = s.block(n, whole, int64(2*k+1)*whole.Blocks/int64(2*len(samples))); err != nil {
+			return nil, err
+		}
+	}
+	quick := *o
+	quick.Preset = PresetDefault // which encodes many times as fast, but promises too much for some
+	target := int64(0)
+	for _, o := range []*WriteOptions{&quick, o} {
+		if target, err = s.shortest(ctx, v, whole.Block, samples, o); target == 0 || err != nil {
+			return nil, err
+		}
+	}
+	return plan.BlockShape(v.Shape, size, target), nil
+}
+
+// shortest returns the target of shorter blocks in which samples of a variable are clearly shorter, or 0.
+// The samples have the given shape, and each is cut as an array of its own.
+func (s *blockSizer) shortest(ctx context.Context, v *cdf3.Var, shape []int64, samples [][]byte, o *WriteOptions) (int64, error) {
+	size := v.Type.Size()
+	targets := append([]int64{o.Block}, shorterTargets...)
+	sums := make([]int64, len(targets))
+	for i, target := range targets {
+		g, err := plan.NewGeometry(shape, plan.BlockShape(shape, size, target), size)
+		if err != nil {
+			return 0, nil
+		}
+		c, err := o.chainFor(v.Name, v.Type, g)
+		if err != nil {
+			return 0, err
+		}
+		for _, raw := range samples {
+			if err := ctx.Err(); err != nil {
+				return 0, err
+			}
+			stored, err := storedLen(nil, &s.out, raw, c, g)
+			if err != nil {
+				return 0, err
+			}
+			sums[i] += stored + g.Blocks*boundPerBlock
+		}
+	}
+	best := slices.Index(sums, slices.Min(sums))
+	if sums[best] >= sums[0]-sums[0]/shorterShare {
+		return 0, nil
+	}
+	return targets[best], nil
+}
+
+// block returns the bytes of a block of a variable, filled up as it is stored.
+func (s *blockSizer) block(n int, g *plan.Geometry, b int64) ([]byte, error) {
+	raw := make([]byte, g.BlockLen)
+	off, have := g.At(b)
+	at := int64(0)
+	var err error
+	s.segments[n].Runs(off, off+have, func(from, k int64) bool {
+		err = ioat.ReadFull(s.image, raw[at:at+k], from)
+		at += k
+		return err == nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("archive: reading the image: %w", err)
+	}
+	g.Pad(raw, have)
+	return raw, nil
+}
+
+// storedLen is the length of the stored bytes of all blocks of an array. out is memory for one of them.
+func storedLen(memo *encode.Memo, out *[]byte, raw []byte, c filters.Chain, g *plan.Geometry) (int64, error) {
+	coder, err := filters.NewCoder(c)
+	if err != nil {
+		return 0, err
+	}
+	var padded []byte
+	sum := int64(0)
+	for b := range g.Blocks {
+		off, n := g.At(b)
+		block := raw[off : off+n]
+		if n < g.BlockLen {
+			padded = slices.Grow(padded[:0], int(g.BlockLen))[:g.BlockLen]
+			g.Pad(padded, int64(copy(padded, block)))
+			block = padded
+		}
+		if *out, _, err = memo.Encode(coder, (*out)[:0], block); err != nil {
+			return 0, err
+		}
+		sum += int64(len(*out))
+	}
+	return sum, nil
+}
