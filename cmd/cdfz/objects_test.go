@@ -150,7 +150,7 @@ func TestObjects(t *testing.T) {
 		{[]string{"archive", "--skip-existing=never", "-o", "s3://bucket/dir/x.nc.cdfz", "x.nc"}, 1, "-f overwrites it"},
 		{[]string{"archive", "-o", "s3://bucket/dir/x.nc.cdfz", "../other.nc"}, 1, "no such file"},
 		{[]string{"archive", "-o", "s3://nobody/x", "x.nc"}, 1, "no such bucket"},
-		{[]string{"archive", "-o", "s3://bucket/z", "--receipts", "r", "x.nc"}, 2, "the archive goes to an object store"},
+		{[]string{"archive", "-o", "s3://bucket/z", "--receipts", "r", "--delete-source", "x.nc"}, 2, "the archive goes to an object store"},
 		{[]string{"archive", "-o", "https://example.org/z", "x.nc"}, 2, "cannot write to a URL"},
 		{[]string{"restore", "-o", "s3://bucket/back.nc", "s3://bucket/dir/x.nc.cdfz"}, 1, "-f overwrites it"},
 		{[]string{"restore", "-o", "s3://nobody/x", "s3://bucket/dir/x.nc.cdfz"}, 1, "no such bucket"},

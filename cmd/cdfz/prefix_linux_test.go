@@ -66,7 +66,7 @@ func TestPrefix(t *testing.T) {
 	require.Zero(t, code, msg)
 	require.Contains(t, out, "s3://bucket/run7/1990/a b?c#%2F&é\\.nc.cdfz: ok\n")
 	require.Contains(t, out, "5 files: 5 ok, 0 damaged; 1 skipped\n")
-	require.Regexp(t, `^requests: 1 LIST, \d+ GET, 0 HEAD, 0 PUT\n$`, msg)
+	require.Equal(t, "requests: 1 LIST, 5 GET, 0 HEAD, 0 PUT\n", msg)
 	log, err := os.ReadFile("v.jsonl")
 	require.NoError(t, err)
 	require.Equal(t, 5, strings.Count(string(log), `"source":"s3://bucket/run7/`))
@@ -194,60 +194,6 @@ func TestPrefix(t *testing.T) {
 		require.Contains(t, msg, c.text, "%v", c.args)
 	}
 	require.NoFileExists(t, "n.parquet")
-}
-
-// TestPrefixDamage verifies and restores a prefix with a damaged archive, an object that is no archive, and
-// one that is replaced by another of the same length between two reads of it.
-func TestPrefixDamage(t *testing.T) {
-	image, stored := sample(t, "cdf2_climate.nc")
-	s := newBucket(t)
-	damaged := bytes.Clone(stored)
-	damaged[len(damaged)/2] ^= 1
-	s.put("p/a.nc.cdfz", stored)
-	s.put("p/b.nc.cdfz", damaged)
-	s.put("p/c.nc.cdfz", stored)
-	code, out, msg := s.run("verify", "--log", "v.jsonl", "s3://bucket/p/")
-	require.Equal(t, 3, code, msg)
-	require.Contains(t, out, "s3://bucket/p/b.nc.cdfz: 1 damaged\n")
-	require.Contains(t, out, "3 files: 2 ok, 1 damaged\n")
-	log, err := os.ReadFile("v.jsonl")
-	require.NoError(t, err)
-	require.Regexp(t, `"source":"s3://bucket/p/b.nc.cdfz".*"outcome":"damaged"`, string(log))
-	code, _, msg = s.run("restore", "-o", "back/", "s3://bucket/p/")
-	require.Equal(t, 3, code)
-	require.Contains(t, msg, "s3://bucket/p/b.nc.cdfz: ")
-	require.Len(t, sums(t, "back", ""), 2)
-
-	s.put("p/b.nc.cdfz", image)
-	s.put("p/d.nc.cdfz", []byte("text"))
-	s.put("p/e.nc.cdfz", nil)
-	code, out, msg = s.run("verify", "s3://bucket/p/")
-	require.Equal(t, 1, code, msg)
-	require.Contains(t, msg, "s3://bucket/p/b.nc.cdfz: not a cdfz archive: it is a classic netCDF file")
-	require.Contains(t, msg, "s3://bucket/p/d.nc.cdfz: not a cdfz archive")
-	require.Contains(t, msg, "s3://bucket/p/e.nc.cdfz: not a cdfz archive: the file is empty")
-	require.Contains(t, out, "2 files: 2 ok, 0 damaged; 3 failed")
-
-	other := bytes.Clone(stored)
-	other[len(other)/3] ^= 1
-	for _, args := range [][]string{{"verify", "s3://bucket/q/"}, {"restore", "-o", "q/", "s3://bucket/q/"}} {
-		s.put("q/a.nc.cdfz", stored)
-		s.put("q/b.nc.cdfz", stored)
-		var reads atomic.Int64
-		s.set(func(_ http.ResponseWriter, r *http.Request) bool {
-			if strings.HasSuffix(r.URL.Path, "/q/b.nc.cdfz") && reads.Add(1) == 2 {
-				s.put("q/b.nc.cdfz", other)
-			}
-			return false
-		})
-		code, _, msg := s.run(args...)
-		require.Equal(t, 1, code, "%v: %s", args, msg)
-		require.Contains(t, msg, "s3://bucket/q/b.nc.cdfz: ")
-		require.Contains(t, msg, "changed while being read")
-		require.NotContains(t, msg, "s3://bucket/q/a.nc.cdfz")
-		s.set(nil)
-	}
-	require.Equal(t, []string{"a.nc"}, names(t, "q"))
 }
 
 // TestPrefixKeys restores from a store with keys that are no paths below a folder. They are refused by name, and

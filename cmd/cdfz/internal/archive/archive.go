@@ -140,6 +140,7 @@ x.nc.gz becomes x.nc.cdfz, which restores x.nc.
 				return err
 			}
 			a.ToObjects = true
+			a.Whole = fileio.WholeObject
 			if err := a.CheckDest(args); err != nil {
 				return err
 			}

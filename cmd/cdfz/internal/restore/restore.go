@@ -111,6 +111,7 @@ is first restored and checked in a temporary file.`,
 				return terminal.Hinted(errors.New("-o: --salvage does not write to object stores"), "-o OUT writes to a file")
 			}
 			a.ToObjects = true
+			a.Whole = fileio.WholeObject
 			if err := a.CheckDest(args); err != nil {
 				return err
 			}

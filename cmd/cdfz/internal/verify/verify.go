@@ -88,6 +88,7 @@ at most that many bytes of archives and originals a second, so that other progra
 		Args:              a.FilesOrList,
 		ValidArgsFunction: cli.CompleteArchives,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			a.Whole = fileio.WholeObject
 			if err := v.scrub.check(); err != nil {
 				return err
 			}

@@ -66,7 +66,7 @@ var otherScheme = sync.OnceValue(func() *regexp.Regexp {
 func (a *IO) Open(ctx context.Context, name string) (*Input, error) {
 	a.Hide(name)
 	if remote.IsURL(name) {
-		return openRemote(ctx, name)
+		return openRemote(ctx, name, nil)
 	}
 	var in *Input
 	var err error
@@ -165,6 +165,10 @@ func (a *IO) OpenJob(ctx context.Context, j Job) (*Input, error) {
 	if j.empty { // stores answer no range of it
 		return &Input{Name: terminal.ShowName(j.Name), R: bytes.NewReader(nil), close: func() error { return nil }}, nil
 	}
+	if j.object && j.Size > 0 && j.Size <= a.Whole {
+		a.Hide(j.Name)
+		return openRemote(ctx, j.Name, &remote.Options{Tail: int(j.Size)})
+	}
 	if j.tree == nil {
 		in, err := a.Open(ctx, j.Name)
 		if err != nil && !j.object && s3.IsURL(j.Name) && path.Ext(j.Name) == "" && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, remote.ErrOptions)) {
@@ -212,9 +216,9 @@ func (in *Input) KeepTime() {
 	_ = os.Chtimes(in.Name, time.Time{}, in.Stat.ModTime())
 }
 
-func openRemote(ctx context.Context, name string) (*Input, error) {
+func openRemote(ctx context.Context, name string, o *remote.Options) (*Input, error) {
 	stop.Catch() // a request takes longer
-	r, err := remote.Open(ctx, name, nil)
+	r, err := remote.Open(ctx, name, o)
 	if err != nil {
 		return nil, err
 	}

@@ -35,6 +35,9 @@ type IO struct {
 	Dest   string // -o
 	// ToObjects is set by verbs that take the URL of an object as -o.
 	ToObjects bool
+	// Whole is the longest object below a prefix, in bytes, that is read with one request when it is
+	// opened. Verbs that read whole files set it to WholeObject.
+	Whole int64
 	// TakesBack is set by verbs that delete files: what a killed run was deleting gets its name
 	// again in the folders that are walked.
 	TakesBack bool
@@ -46,6 +49,13 @@ type IO struct {
 	inputs  *inputs  // that the run is reading
 }
 
+const (
+	// WholeObject is the longest object that is received at once: a request costs as much as receiving
+	// that many bytes from a store that is near.
+	WholeObject = 1 << 20
+	wholeEnds   = 64 << 10 // for verbs that read the structure of archives only
+)
+
 // Kind is a kind of file.
 type Kind struct {
 	Name string // with its article, such as "a catalogue"
@@ -55,5 +65,5 @@ type Kind struct {
 
 // New makes the files of a run with the streams of the program.
 func New(stdin io.Reader, stdout, stderr io.Writer) *IO {
-	return &IO{Terminal: *terminal.New(stdin, stdout, stderr), targets: newTargets(), inputs: &inputs{open: map[*Input]fs.FileInfo{}}}
+	return &IO{Whole: wholeEnds, Terminal: *terminal.New(stdin, stdout, stderr), targets: newTargets(), inputs: &inputs{open: map[*Input]fs.FileInfo{}}}
 }

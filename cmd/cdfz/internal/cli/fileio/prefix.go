@@ -160,7 +160,7 @@ func openObject(ctx context.Context, name string, size int64) (Content, error) {
 			io.Closer
 		}{bytes.NewReader(nil), io.NopCloser(nil)}, nil
 	}
-	f, err := remote.Open(ctx, name, nil)
+	f, err := remote.Open(ctx, name, &remote.Options{Tail: int(min(size, wholeEnds))})
 	if err != nil {
 		return nil, err
 	}

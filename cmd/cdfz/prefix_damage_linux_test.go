@@ -1,0 +1,108 @@
+package main
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
+)
+
+// TestPrefixDamage verifies and restores a prefix with a damaged archive, an object that is no archive, and
+// one that is replaced by another of the same length between two reads of it.
+func TestPrefixDamage(t *testing.T) {
+	image, stored := sample(t, "cdf2_climate.nc")
+	s := newBucket(t)
+	damaged := bytes.Clone(stored)
+	damaged[len(damaged)/2] ^= 1
+	s.put("p/a.nc.cdfz", stored)
+	s.put("p/b.nc.cdfz", damaged)
+	s.put("p/c.nc.cdfz", stored)
+	code, out, msg := s.run("verify", "--log", "v.jsonl", "s3://bucket/p/")
+	require.Equal(t, 3, code, msg)
+	require.Contains(t, out, "s3://bucket/p/b.nc.cdfz: 1 damaged\n")
+	require.Contains(t, out, "3 files: 2 ok, 1 damaged\n")
+	log, err := os.ReadFile("v.jsonl")
+	require.NoError(t, err)
+	require.Regexp(t, `"source":"s3://bucket/p/b.nc.cdfz".*"outcome":"damaged"`, string(log))
+	code, _, msg = s.run("restore", "-o", "back/", "s3://bucket/p/")
+	require.Equal(t, 3, code)
+	require.Contains(t, msg, "s3://bucket/p/b.nc.cdfz: ")
+	require.Len(t, sums(t, "back", ""), 2)
+
+	s.put("p/b.nc.cdfz", image)
+	s.put("p/d.nc.cdfz", []byte("text"))
+	s.put("p/e.nc.cdfz", nil)
+	code, out, msg = s.run("verify", "s3://bucket/p/")
+	require.Equal(t, 1, code, msg)
+	require.Contains(t, msg, "s3://bucket/p/b.nc.cdfz: not a cdfz archive: it is a classic netCDF file")
+	require.Contains(t, msg, "s3://bucket/p/d.nc.cdfz: not a cdfz archive")
+	require.Contains(t, msg, "s3://bucket/p/e.nc.cdfz: not a cdfz archive: the file is empty")
+	require.Contains(t, out, "2 files: 2 ok, 0 damaged; 3 failed")
+
+	stored = long(t, fileio.WholeObject)
+	other := bytes.Clone(stored)
+	other[len(other)/3] ^= 1
+	for _, args := range [][]string{{"verify", "s3://bucket/q/"}, {"restore", "-o", "q/", "s3://bucket/q/"}} {
+		s.put("q/a.nc.cdfz", stored)
+		s.put("q/b.nc.cdfz", stored)
+		var reads atomic.Int64
+		s.set(func(_ http.ResponseWriter, r *http.Request) bool {
+			if strings.HasSuffix(r.URL.Path, "/q/b.nc.cdfz") && reads.Add(1) == 2 {
+				s.put("q/b.nc.cdfz", other)
+			}
+			return false
+		})
+		code, _, msg := s.run(args...)
+		require.Equal(t, 1, code, "%v: %s", args, msg)
+		require.Contains(t, msg, "s3://bucket/q/b.nc.cdfz: ")
+		require.Contains(t, msg, "changed while being read")
+		require.NotContains(t, msg, "s3://bucket/q/a.nc.cdfz")
+		s.set(nil)
+	}
+	require.Equal(t, []string{"a.nc"}, names(t, "q"))
+}
+
+// long returns an archive of more than n bytes.
+func long(t *testing.T, n int) []byte {
+	values := make([]uint8, n)
+	r := rand.New(rand.NewPCG(1, 2))
+	for i := range values {
+		values[i] = uint8(r.Uint32())
+	}
+	b := cdf3.NewBuilder(cdf3.Data64)
+	b.Var("v", cdf3.UByte, b.Dim("x", int64(n))).Values(values)
+	var image, stored bytes.Buffer
+	require.NoError(t, b.WriteFile(t.Context(), &image))
+	_, err := archive.Write(t.Context(), &stored, bytes.NewReader(image.Bytes()), int64(image.Len()), nil)
+	require.NoError(t, err)
+	require.Greater(t, stored.Len(), n)
+	return stored.Bytes()
+}
+
+// TestPrefixRequests counts requests. A short object takes one when it is read, and another one if its
+// kind is to be found.
+func TestPrefixRequests(t *testing.T) {
+	image, _ := sample(t, "cdf2_climate.nc")
+	s := newBucket(t)
+	s.put("classic/x.nc", image)
+	for _, c := range []struct{ args, want string }{
+		{"archive --stats -o s3://bucket/run7/ s3://bucket/classic/", "requests: 1 LIST, 4 GET, 1 HEAD, 1 PUT\n"},
+		{"verify --stats s3://bucket/run7/", "requests: 1 LIST, 1 GET, 0 HEAD, 0 PUT\n"},
+		{"restore --stats -o back/ s3://bucket/run7/", "requests: 1 LIST, 1 GET, 0 HEAD, 0 PUT\n"},
+		{"info --stats s3://bucket/run7/", "requests: 1 LIST, 1 GET, 0 HEAD, 0 PUT\n"},
+		{"catalogue --stats -o cat.parquet s3://bucket/run7/", "requests: 1 LIST, 1 GET, 0 HEAD, 0 PUT\n"},
+	} {
+		code, _, msg := s.run(strings.Fields(c.args)...)
+		require.Zero(t, code, msg)
+		require.Equal(t, c.want, msg, c.args)
+	}
+}
