@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* A shift of a negative number rounds down, as the text wants it. C leaves this to the
  * compiler. */
@@ -37,10 +38,14 @@ typedef struct {
 
 static inline void probabilities_reset(probability *p, size_t count)
 {
-	for (size_t i = 0; i < count; i++) {
+	/* Copies of a part are made faster than single values. */
+	size_t n = count < 512 ? count : 512;
+	for (size_t i = 0; i < n; i++) {
 		p[i].v = 1u << 21;
 		p[i].c = 0;
 	}
+	for (size_t at = n; at < count; at += n)
+		memcpy(p + at, p, (count - at < n ? count - at : n) * sizeof *p);
 }
 
 static inline int32_t coder_squash(int32_t x)
