@@ -130,7 +130,7 @@ func (v *copier) check(args []string) error {
 	if err := v.specs.Parse(); err != nil {
 		return err
 	}
-	v.Dest, v.ToObjects, v.Whole = args[len(args)-1], true, fileio.WholeObject
+	v.Dest, v.DestArg, v.ToObjects, v.Whole = args[len(args)-1], true, true, fileio.WholeObject
 	tree := v.Select.From == "" && isTree(args[0])
 	v.many = v.Select.From != "" || tree
 	if tree {

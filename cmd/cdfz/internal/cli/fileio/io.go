@@ -33,6 +33,8 @@ type IO struct {
 	// KeptAs, if not nil, is a file that has another name, too: it may be replaced.
 	KeptAs fs.FileInfo
 	Dest   string // -o
+	// DestArg is set by verbs that take Dest as an argument, not as -o.
+	DestArg bool
 	// ToObjects is set by verbs that take the URL of an object as -o.
 	ToObjects bool
 	// Whole is the longest object below a prefix, in bytes, that is read with one request when it is
@@ -62,6 +64,17 @@ type Kind struct {
 	// Check returns an error for a file of another kind.
 	Check func(r io.ReaderAt, size int64) error
 }
+
+// destFlag is the flag before Dest in messages: "-o ", or nothing.
+func (a *IO) destFlag() string {
+	if a.DestArg {
+		return ""
+	}
+	return "-o "
+}
+
+// destName is Dest as messages show it.
+func (a *IO) destName() string { return a.destFlag() + terminal.ShowName(a.Dest) }
 
 // New makes the files of a run with the streams of the program.
 func New(stdin io.Reader, stdout, stderr io.Writer) *IO {

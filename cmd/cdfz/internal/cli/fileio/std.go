@@ -37,7 +37,7 @@ func (a *IO) stdNames(args []string) error {
 	case stdoutNames(a.Dest):
 		a.Dest = terminal.StdoutName
 	case openNames(a.Dest):
-		return terminal.Hinted(fmt.Errorf("-o %s: not a file", a.Dest), "-o - writes to standard output")
+		return terminal.Hinted(fmt.Errorf("%s: not a file", a.destName()), "%s- writes to standard output", a.destFlag())
 	}
 	return nil
 }

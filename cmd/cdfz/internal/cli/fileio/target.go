@@ -166,9 +166,9 @@ func (a *IO) IsDirDest() bool {
 func (a *IO) CheckURLDest() error {
 	switch {
 	case a.ToObjects && !s3.IsURL(a.Dest) && (remote.IsURL(a.Dest) || otherScheme().MatchString(a.Dest)):
-		return fmt.Errorf("-o %s: cannot write to a URL of this kind, expected s3 or gs", terminal.ShowName(a.Dest))
+		return fmt.Errorf("%s: cannot write to a URL of this kind, expected s3 or gs", a.destName())
 	case remote.IsURL(a.Dest) && !a.ToObjects:
-		return fmt.Errorf("-o %s: cannot write to a URL", terminal.ShowName(a.Dest))
+		return fmt.Errorf("%s: cannot write to a URL", a.destName())
 	}
 	return nil
 }
@@ -182,7 +182,7 @@ func (a *IO) CheckDest(args []string) error {
 		return err
 	}
 	if i := slices.IndexFunc(args, s3.IsPrefix); i >= 0 && a.Dest == "" {
-		return terminal.Hinted(fmt.Errorf("%s: the targets of its objects have no place", terminal.ShowName(args[i])), "-o DIR%c names it", filepath.Separator)
+		return terminal.Hinted(fmt.Errorf("%s: the targets of its objects have no place", terminal.ShowName(args[i])), "%sDIR%c names it", a.destFlag(), filepath.Separator)
 	}
 	switch {
 	case a.Dest == "" && len(args) == 1 && args[0] == terminal.StdinName:
@@ -191,13 +191,13 @@ func (a *IO) CheckDest(args []string) error {
 		return a.CheckDirDest(args)
 	}
 	if a.Select.From != "" {
-		return terminal.Hinted(fmt.Errorf("-o %s: one target for the files of a list", a.Dest), "-o DIR%c puts the targets into a folder", filepath.Separator)
+		return terminal.Hinted(fmt.Errorf("%s: one target for the files of a list", a.destName()), "%sDIR%c puts the targets into a folder", a.destFlag(), filepath.Separator)
 	}
 	if len(args) > 1 {
-		return terminal.Hinted(fmt.Errorf("-o %s: one target for %d files", a.Dest, len(args)), "-o DIR%c puts the targets into a folder", filepath.Separator)
+		return terminal.Hinted(fmt.Errorf("%s: one target for %d files", a.destName(), len(args)), "%sDIR%c puts the targets into a folder", a.destFlag(), filepath.Separator)
 	}
 	if st, err := os.Stat(args[0]); err == nil && st.IsDir() && args[0] != terminal.StdinName || s3.IsPrefix(args[0]) {
-		return terminal.Hinted(fmt.Errorf("-o %s: one target for the folder %s", a.Dest, terminal.ShowName(args[0])), "-o DIR%c puts the targets into a folder", filepath.Separator)
+		return terminal.Hinted(fmt.Errorf("%s: one target for the folder %s", a.destName(), terminal.ShowName(args[0])), "%sDIR%c puts the targets into a folder", a.destFlag(), filepath.Separator)
 	}
 	return a.checkStdout()
 }
@@ -211,7 +211,7 @@ func (a *IO) CheckDestOfAll() error {
 		return err
 	}
 	if a.IsDirDest() {
-		return fmt.Errorf("-o %s: expected the name of a file, found a folder", a.Dest)
+		return fmt.Errorf("%s: expected the name of a file, found a folder", a.destName())
 	}
 	return a.checkStdout()
 }
@@ -251,9 +251,9 @@ func (a *IO) CheckDirDest(args []string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil // the first target makes it
 	case err != nil:
-		return fmt.Errorf("-o %s: %w", a.Dest, atomicfile.Cause(err))
+		return fmt.Errorf("%s: %w", a.destName(), atomicfile.Cause(err))
 	case !st.IsDir():
-		return fmt.Errorf("-o %s: not a folder", a.Dest)
+		return fmt.Errorf("%s: not a folder", a.destName())
 	}
 	return nil
 }
@@ -431,9 +431,9 @@ func (a *IO) targetHint(err error, path string) error {
 	case errors.Is(err, atomicfile.ErrExists):
 		return terminal.Hinted(err, "%s", a.overwriteHint())
 	case errors.Is(err, atomicfile.ErrFolder):
-		return terminal.Hinted(err, "-o %s%c puts the target in it", path, filepath.Separator)
+		return terminal.Hinted(err, "%s%s%c puts the target in it", a.destFlag(), path, filepath.Separator)
 	case errors.Is(err, atomicfile.ErrNotRegular):
-		return terminal.Hinted(err, "-o - writes to standard output")
+		return terminal.Hinted(err, "%s- writes to standard output", a.destFlag())
 	}
 	return err
 }
