@@ -18,7 +18,8 @@ import (
 
 const (
 	shorterShare = 32      // the part of a sample that shorter blocks must save
-	shorterFrom  = 1 << 19 // bytes of a variable from which on they are tried
+	shorterFrom  = 1 << 19 // bytes of a variable from which on they are tried,
+	shorterRun   = 1 << 12 // if each record has at least so many of them: others have no planes
 	sampleEvery  = 16      // blocks of the preset for each in a sample,
 	mostSamples  = 3       // of at most so many
 )
@@ -69,7 +70,7 @@ func (s *blockSizer) options(ctx context.Context, image io.ReaderAt, size int64,
 // or nil.
 func (s *blockSizer) choose(ctx context.Context, n int, o *WriteOptions) ([]int64, error) {
 	v := &s.h.Vars[n]
-	if v.Len < shorterFrom {
+	if g := s.segments[n]; v.Len < shorterFrom || g.Count > 1 && g.Len < shorterRun {
 		return nil, nil
 	}
 	size := v.Type.Size()

@@ -13,9 +13,9 @@ import (
 // archive with the image does.
 //
 // The image is read once, roughly from the first byte to the last. Little is read
-// again: the header, some blocks if it is uncertain whether a Zarr view pays off, and
-// each record for every further group of variables if the blocks of all record
-// variables exceed WriteOptions.Memory.
+// again: the header, some blocks if it is uncertain whether a Zarr view pays off, samples
+// of variables under PresetMax, and each record for every further group of variables if
+// the blocks of all record variables exceed WriteOptions.Memory.
 //
 // If the image is not a classic netCDF file, the error wraps cdf3.ErrNotCDF or a
 // *cdf3.FormatError, and nothing is written. After any other error dst holds a

@@ -39,9 +39,10 @@ type BuildOptions struct {
 // All files must have the variables of the first one, with the same types, dimensions and attributes.
 // Only global attributes may differ. Variables without the joined dimension must have the same values
 // in all files. The coordinate variable of an existing dimension must rise, or fall, across all files.
-// Everything that contradicts this is named in the error, which wraps ErrDiffers and is a list of [*Problem] joined by
-// errors.Join. Gaps, which are steps of the coordinate variable other than the usual one, are returned as
-// warnings. Steps of months and years are understood if package cf understands the units.
+// Everything that contradicts this is named in the error, which wraps ErrDiffers and is a list of
+// [*Problem] joined by errors.Join. Gaps, which are steps of the coordinate variable other than the
+// usual one, are returned as warnings. Steps of months and years are understood if package cf
+// understands the units.
 func Build(ctx context.Context, locations []string, open Opener, o *BuildOptions) (*Description, []*Problem, error) {
 	if o == nil {
 		o = &BuildOptions{}
