@@ -46,13 +46,20 @@ func peak(t *testing.T, args ...string) int64 {
 		if self, _ := os.Readlink("/proc/self/exe"); err != nil || exe != self {
 			continue
 		}
-		b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid))
-		if m := highWater.FindSubmatch(b); m != nil {
-			n, err := strconv.ParseInt(string(m[1]), 10, 64)
-			require.NoError(t, err)
-			most = max(most, n<<10)
-		}
+		most = max(most, peakOf(t, strconv.Itoa(cmd.Process.Pid)))
 	}
+}
+
+// peakOf returns the most memory that a process had in RAM so far, in bytes, or 0 if it has ended.
+func peakOf(t *testing.T, process string) int64 {
+	b, _ := os.ReadFile("/proc/" + process + "/status")
+	m := highWater.FindSubmatch(b)
+	if m == nil {
+		return 0
+	}
+	n, err := strconv.ParseInt(string(m[1]), 10, 64)
+	require.NoError(t, err)
+	return n << 10
 }
 
 // TestMemory checks that --memory is obeyed for a file with 200 interleaved record variables:
