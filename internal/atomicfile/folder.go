@@ -15,7 +15,8 @@ import (
 type hiddenFolder struct {
 	path, hidden string
 	lock         *os.File
-	keep         bool // hidden holds the only copy of the folder to replace
+	may          func(path string) bool // judges the folder to replace once more; nil: it may be replaced
+	keep         bool                   // hidden holds the only copy of the folder to replace
 }
 
 // The names in a hidden folder.
@@ -41,7 +42,8 @@ func checkFolder(path string, may func(path string) bool) (replaces bool, err er
 
 // WriteFolder makes a folder at path, which appears complete and on disk or not at all. write
 // puts files into it, and its error is returned. The error is fs.ErrExist if something exists at
-// path that may forbids to replace.
+// path that may forbids to replace. A folder that is replaced is deleted with all that is in it, so
+// may should judge all of it: see [HoldsOnly].
 func WriteFolder(path string, may func(path string) bool, write func(root *os.Root) error) error {
 	if _, err := checkFolder(path, may); err != nil {
 		return err
@@ -51,6 +53,7 @@ func WriteFolder(path string, may func(path string) bool, write func(root *os.Ro
 		return err
 	}
 	defer f.Close()
+	f.may = may
 	root, err := os.OpenRoot(f.Dir())
 	if err != nil {
 		return err
@@ -65,6 +68,17 @@ func WriteFolder(path string, may func(path string) bool, write func(root *os.Ro
 		return err
 	}
 	return f.Commit(replaces)
+}
+
+// HoldsOnly reports whether a folder has no other files than regular ones that known recognizes by
+// their paths in it, which have slashes. Symbolic links are other files.
+func HoldsOnly(dir string, known func(path string) bool) bool {
+	return fs.WalkDir(os.DirFS(dir), ".", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && (!d.Type().IsRegular() || !known(path)) {
+			err = fs.ErrExist
+		}
+		return err
+	}) == nil
 }
 
 // createFolder begins a folder at path. The caller must call Close.
@@ -114,7 +128,13 @@ func (f *hiddenFolder) Commit(replace bool) error {
 			return err
 		}
 	}
-	if err := sys.renameFolder(f.Dir(), f.path); err != nil {
+	var err error
+	if replace && f.may != nil && !f.may(old) { // a file was put into it meanwhile
+		err = &fs.PathError{Op: "create", Path: f.path, Err: fs.ErrExist}
+	} else {
+		err = sys.renameFolder(f.Dir(), f.path)
+	}
+	if err != nil {
 		if replace {
 			if back := sys.renameFolder(old, f.path); back != nil {
 				f.keep = true

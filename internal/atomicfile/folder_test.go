@@ -100,6 +100,33 @@ func TestFolderStuck(t *testing.T) {
 	require.Equal(t, []string{"x"}, names(t, dir))
 }
 
+// TestFolderFilled puts a file into the folder to replace at the last moment.
+func TestFolderFilled(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "x")
+	only := func(path string) bool { return HoldsOnly(path, func(name string) bool { return name == "a" }) }
+	write := func(root *os.Root) error { return root.WriteFile("a", []byte("new"), 0o666) }
+	require.NoError(t, WriteFolder(path, only, write))
+	require.NoError(t, WriteFolder(path, only, write))
+	t.Run("filled", func(t *testing.T) {
+		with(t, func(c *calls) {
+			c.renameFolder = func(from, to string) error {
+				if from == path {
+					require.NoError(t, os.WriteFile(filepath.Join(path, "b"), []byte("precious"), 0o666))
+				}
+				return os.Rename(from, to)
+			}
+		})
+		require.ErrorIs(t, WriteFolder(path, only, write), fs.ErrExist)
+	})
+	require.Equal(t, "precious", read(t, filepath.Join(path, "b")))
+	require.Equal(t, []string{"x"}, names(t, dir))
+	require.ErrorIs(t, WriteFolder(path, only, write), fs.ErrExist)
+	require.NoError(t, os.Remove(filepath.Join(path, "b")))
+	require.NoError(t, os.Symlink("nowhere", filepath.Join(path, "a2")))
+	require.ErrorIs(t, WriteFolder(path, only, write), fs.ErrExist)
+}
+
 // TestCheckFolder has nothing in the way, a file, and a folder that may be replaced.
 func TestCheckFolder(t *testing.T) {
 	dir := t.TempDir()

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
@@ -28,14 +29,14 @@ const (
 // array. fsspec's LazyReferenceMapper reads only the files that it needs. In all else it does what
 // WriteJSON does.
 //
-// overwrite replaces a folder that WriteParquet wrote. The error is fs.ErrExist if something
-// else is in the way.
+// overwrite replaces a folder that WriteParquet wrote and that has no other files. The error is
+// fs.ErrExist if something else is in the way.
 func WriteParquet(ctx context.Context, dir string, s Source, overwrite bool) (*Result, error) {
 	st, err := newStore(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	may := func(dir string) bool { return overwrite && isReferences(dir) }
+	may := func(dir string) bool { return overwrite && isReferences(dir) && atomicfile.HoldsOnly(dir, isFile) }
 	var res *Result
 	err = atomicfile.WriteFolder(dir, may, func(root *os.Root) error {
 		w := &records{root: root, open: map[string]*table{}}
@@ -108,6 +109,12 @@ func (w *records) add(a *array, add func(*table)) error {
 func (w *records) file(name string, b []byte) error {
 	w.size += int64(len(b))
 	return w.root.WriteFile(name, b, 0o666)
+}
+
+// isFile reports whether WriteParquet writes files of this path in its folder.
+func isFile(name string) bool {
+	base := path.Base(name)
+	return name == metadataName || strings.HasPrefix(base, "refs.") && strings.HasSuffix(base, ".parq")
 }
 
 // isReferences reports whether a folder is one that WriteParquet wrote.

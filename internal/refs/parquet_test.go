@@ -197,6 +197,14 @@ func TestParquetTarget(t *testing.T) {
 	_, err = WriteParquet(ctx, dir, Source{Archive: f, URL: "b"}, true)
 	require.NoError(t, err)
 	require.NotEqual(t, was, list(t, parent))
+	for _, name := range []string{"x.nc.cdfz", "tas/refs.nc", "notes"} {
+		name = filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(name, []byte("the only copy"), 0o600))
+		_, err = WriteParquet(ctx, dir, Source{Archive: f, URL: "b"}, true)
+		require.ErrorIs(t, err, fs.ErrExist)
+		require.FileExists(t, name)
+		require.NoError(t, os.Remove(name))
+	}
 	for _, content := range []string{"", `{"metadata":{},"zarr_consolidated_format":1}`} { // a store of Zarr
 		require.NoError(t, os.WriteFile(filepath.Join(dir, metadataName), []byte(content), 0o600))
 		_, err = WriteParquet(ctx, dir, Source{Archive: f, URL: "b"}, true)

@@ -14,9 +14,11 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
@@ -87,7 +89,8 @@ func hasLorenz(c filters.Chain) bool {
 
 // Write writes the netCDF file in f, an archive or a classic file, as the folder dir, which
 // appears complete or not at all. If a Write is killed, the next one to the same folder removes
-// its remains. The error is fs.ErrExist if something is in the way. Other errors are those of
+// its remains. The error is fs.ErrExist if something is in the way, such as a store with other files in
+// it. Other errors are those of
 // filters, of reading f and of the file system.
 func Write(ctx context.Context, dir string, f *archive.File, o *Options) (*Result, error) {
 	if o == nil {
@@ -115,7 +118,7 @@ func Write(ctx context.Context, dir string, f *archive.File, o *Options) (*Resul
 	if err != nil {
 		return nil, err
 	}
-	may := func(dir string) bool { return o.Overwrite && isStore(dir) }
+	may := func(dir string) bool { return o.Overwrite && isStore(dir) && atomicfile.HoldsOnly(dir, isKey) }
 	w := &writer{version: version, o: o, arrays: map[string]*archive.Chunks{}}
 	have := map[int]bool{}
 	for path, c := range z.Arrays() {
@@ -254,6 +257,17 @@ func (w *writer) file(name string, b []byte) error {
 	}
 	w.size.Add(int64(len(b)))
 	return w.root.WriteFile(name, b, 0o666)
+}
+
+// isKey reports whether a path can be a key of a Zarr store of version 2 or 3: metadata, or a chunk, whose
+// name is digits and points, or c if it is the only one of a scalar.
+func isKey(name string) bool {
+	switch base := path.Base(name); base {
+	case ".zgroup", ".zarray", ".zattrs", ".zmetadata", newMetadata, "c":
+		return true
+	default:
+		return strings.Trim(base, "0123456789.") == ""
+	}
 }
 
 // isStore reports whether a folder is a Zarr store.

@@ -134,6 +134,16 @@ func TestPlace(t *testing.T) {
 	require.NoError(t, err)
 	_, err = Write(ctx, dir, f, nil)
 	require.ErrorIs(t, err, fs.ErrExist)
+	for _, name := range []string{"x.nc.cdfz", "1.nc", "notes"} {
+		name = filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(name, []byte("the only copy"), 0o600))
+		_, err = Write(ctx, dir, f, &Options{Overwrite: true})
+		require.ErrorIs(t, err, fs.ErrExist)
+		require.FileExists(t, name)
+		require.NoError(t, os.Remove(name))
+	}
+	_, err = Write(ctx, dir, f, &Options{Overwrite: true, Format: 3})
+	require.NoError(t, err)
 	_, err = Write(ctx, dir, f, &Options{Overwrite: true, Format: 3})
 	require.NoError(t, err)
 	require.NoFileExists(t, filepath.Join(dir, ".zgroup"))

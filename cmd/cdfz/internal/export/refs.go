@@ -35,7 +35,7 @@ func (v *exporter) references(ctx context.Context, in *fileio.Input, f *archive.
 	case errors.Is(err, refs.ErrInline):
 		return terminal.Hinted(err, "make an archive with blocks for all variables by cdfz copy --zarr always")
 	case errors.Is(err, fs.ErrExist) && v.refs == refsParquet:
-		return terminal.Hinted(err, "-f replaces references in Parquet, and nothing else")
+		return terminal.Hinted(err, "-f replaces references in Parquet without other files in the folder, and nothing else")
 	case err != nil:
 		return err
 	}
