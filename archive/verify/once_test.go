@@ -112,9 +112,6 @@ func (e *readError) Unwrap() error { return e.err }
 // TestVerifyShared checks that verify reports the same of damaged, short and unreadable
 // archives, whether the image is decoded during the walk or after it.
 func TestVerifyShared(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes more than a second")
-	}
 	for name, ar := range longArchives(t) {
 		r := rand.New(rand.NewPCG(3, 4))
 		for i := range max(10, 180/archivetest.Thin()) {

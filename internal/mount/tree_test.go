@@ -339,9 +339,6 @@ func counting(t *testing.T) []byte {
 // TestStreams checks that sequential reads, and no others, use a stream, and that streams
 // take their memory from the cache.
 func TestStreams(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes more than a second")
-	}
 	f := newFixture(t, "", Options{Cache: 64 << 20})
 	f.pack("a.nc.cdfz", counting(t))
 	in, _, status := f.open("a.nc")
