@@ -6,10 +6,8 @@ import (
 	"io"
 	"slices"
 
-	"github.com/cdfz-format/cdfz/archive/internal/encode"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/cdf3"
-	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 	"github.com/cdfz-format/cdfz/unlimited"
 )
@@ -96,7 +94,7 @@ func (s *blockSizer) choose(ctx context.Context, n int, o *WriteOptions) ([]int6
 }
 
 // shortest returns the target of shorter blocks in which samples of a variable are clearly shorter, or 0.
-// The samples have the given shape, and each is cut as an array of its own.
+// shape is that of each sample. A sample is cut into blocks as if it were a variable.
 func (s *blockSizer) shortest(ctx context.Context, v *cdf3.Var, shape []int64, samples [][]byte, o *WriteOptions) (int64, error) {
 	size := v.Type.Size()
 	targets := append([]int64{o.Block}, shorterTargets...)
@@ -144,28 +142,4 @@ func (s *blockSizer) block(n int, g *plan.Geometry, b int64) ([]byte, error) {
 	}
 	g.Pad(raw, have)
 	return raw, nil
-}
-
-// storedLen is the length of the stored bytes of all blocks of an array. out is memory for one of them.
-func storedLen(memo *encode.Memo, out *[]byte, raw []byte, c filters.Chain, g *plan.Geometry) (int64, error) {
-	coder, err := filters.NewCoder(c)
-	if err != nil {
-		return 0, err
-	}
-	var padded []byte
-	sum := int64(0)
-	for b := range g.Blocks {
-		off, n := g.At(b)
-		block := raw[off : off+n]
-		if n < g.BlockLen {
-			padded = slices.Grow(padded[:0], int(g.BlockLen))[:g.BlockLen]
-			g.Pad(padded, int64(copy(padded, block)))
-			block = padded
-		}
-		if *out, _, err = memo.Encode(coder, (*out)[:0], block); err != nil {
-			return 0, err
-		}
-		sum += int64(len(*out))
-	}
-	return sum, nil
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// winds returns an image with a variable of planes, each of which has a step of its own, as fields from
-// GRIB files have, and one of planes with a common step.
+// winds returns an image with two variables of many planes. In the variable own, the values of each plane
+// are multiples of another step, as in fields from GRIB files. In common, all planes have the same step.
 func winds(t *testing.T, planes int) []byte {
 	const ny, nx = 73, 144
 	b := cdf3.NewBuilder(cdf3.Offset64)

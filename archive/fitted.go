@@ -6,6 +6,7 @@ import (
 
 	"github.com/zeebo/xxh3"
 
+	"github.com/cdfz-format/cdfz/archive/internal/encode"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
@@ -166,4 +167,28 @@ func (s *smallWriter) repeats(n int) bool {
 		}
 	}
 	return repeated*repeatShare >= shape[0]
+}
+
+// storedLen is the length of the stored bytes of all blocks of an array. out is memory for one of them.
+func storedLen(memo *encode.Memo, out *[]byte, raw []byte, c filters.Chain, g *plan.Geometry) (int64, error) {
+	coder, err := filters.NewCoder(c)
+	if err != nil {
+		return 0, err
+	}
+	var padded []byte
+	sum := int64(0)
+	for b := range g.Blocks {
+		off, n := g.At(b)
+		block := raw[off : off+n]
+		if n < g.BlockLen {
+			padded = slices.Grow(padded[:0], int(g.BlockLen))[:g.BlockLen]
+			g.Pad(padded, int64(copy(padded, block)))
+			block = padded
+		}
+		if *out, _, err = memo.Encode(coder, (*out)[:0], block); err != nil {
+			return 0, err
+		}
+		sum += int64(len(*out))
+	}
+	return sum, nil
 }

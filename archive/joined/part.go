@@ -11,8 +11,7 @@ import (
 type Part struct {
 	// Location is that of the description, with the suffix of archives if the archive is open.
 	Location string
-	Start    int64 // its first joined index
-	Len      int64 // number of joined indices
+	Len      int64 // number of joined indices; Dataset.Start has the first one
 	File     *archive.File
 	Vars     []int // for each variable of the joined file, its number in File; -1 if First allows that it has none
 }
@@ -31,7 +30,7 @@ func (d *Dataset) Part(ctx context.Context, i int, f func(p *Part) error) error 
 		return err
 	}
 	defer d.members.release(m)
-	p := &Part{Location: d.t.desc.Members[i].Location, Start: d.starts[i], Len: d.starts[i+1] - d.starts[i], File: m.f, Vars: m.vars}
+	p := &Part{Location: d.t.desc.Members[i].Location, Len: d.starts[i+1] - d.starts[i], File: m.f, Vars: m.vars}
 	// Folder and FS add the suffix only to a location without a file.
 	if strings.HasSuffix(m.f.Name(), archive.Suffix) && !strings.HasSuffix(p.Location, archive.Suffix) {
 		p.Location = withSuffix(p.Location)

@@ -1,6 +1,6 @@
-// Shards archives a tree as the tasks of a cluster do: in shards, some at a time, of which some are
-// killed and run again. Then it checks that every file was archived exactly once and has exactly one
-// receipt, and restores all of them:
+// Shards archives a tree as the tasks of a cluster do. It runs one task for each shard, a few at a time,
+// kills some of them, and runs those again. Then it checks that each file has one archive and one
+// receipt, restores all files and compares them:
 //
 //	go run ./bench/shards -files 100000 -shards 40            # small files
 //	go run ./bench/shards -files 1000 -size 10000000 -shards 2

@@ -88,14 +88,27 @@ func long(t *testing.T, n int) []byte {
 	return stored.Bytes()
 }
 
+// smallImage returns a netCDF file of 26 kB.
+func smallImage(t *testing.T) []byte {
+	b := cdf3.NewBuilder(cdf3.Classic)
+	b.Var("v", cdf3.Double, b.Dim("x", 3238)).Values(make([]float64, 3238))
+	var image bytes.Buffer
+	require.NoError(t, b.WriteFile(t.Context(), &image))
+	return image.Bytes()
+}
+
 // TestPrefixRequests counts requests. A short object takes one when it is read, and another one if its
 // kind is to be found.
 func TestPrefixRequests(t *testing.T) {
 	image, _ := sample(t, "cdf2_climate.nc")
+	small := smallImage(t)
+	require.InDelta(t, 26e3, len(small), 1e3)
 	s := newBucket(t)
 	s.put("classic/x.nc", image)
+	s.put("small/x.nc", small)
 	for _, c := range []struct{ args, want string }{
 		{"archive --stats -o s3://bucket/run7/ s3://bucket/classic/", "requests: 1 LIST, 4 GET, 1 HEAD, 1 PUT\n"},
+		{"archive --stats -o s3://bucket/run8/ s3://bucket/small/", "requests: 1 LIST, 3 GET, 1 HEAD, 1 PUT\n"},
 		{"verify --stats s3://bucket/run7/", "requests: 1 LIST, 1 GET, 0 HEAD, 0 PUT\n"},
 		{"restore --stats -o back/ s3://bucket/run7/", "requests: 1 LIST, 1 GET, 0 HEAD, 0 PUT\n"},
 		{"info --stats s3://bucket/run7/", "requests: 1 LIST, 1 GET, 0 HEAD, 0 PUT\n"},

@@ -21,8 +21,8 @@ const MaxInline = 64 << 20
 var (
 	// ErrClassic reports a file that is not an archive and so has no blocks.
 	ErrClassic = errors.New("refs: only archives have blocks to refer to")
-	// ErrInline reports more than MaxInline bytes of values without blocks, or with blocks of which
-	// joined files cannot make the chunks of one array.
+	// ErrInline reports values of more than MaxInline bytes that no blocks can be referred to for.
+	// Their variables have no blocks, or joined files have blocks that do not fit into one array.
 	ErrInline = errors.New("refs: too many values without blocks")
 	// ErrBlocks reports a member of joined files whose blocks are not like those of the first one.
 	ErrBlocks = errors.New("refs: blocks of another shape or with other filters")

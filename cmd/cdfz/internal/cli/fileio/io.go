@@ -52,8 +52,7 @@ type IO struct {
 }
 
 const (
-	// WholeObject is the longest object that is received at once: a request costs as much as receiving
-	// that many bytes from a store that is near.
+	// WholeObject is the longest object that is received at once, for verbs that read all of it.
 	WholeObject = 1 << 20
 	wholeEnds   = 64 << 10 // for verbs that read the structure of archives only
 )
