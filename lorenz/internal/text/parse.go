@@ -29,17 +29,36 @@ type parser struct {
 	usualCluster [256]uint8
 	usualLiteral [maxClusters][256]int32
 
-	head  []int32
-	prev  []int32
-	nodes []node
+	head []int32
+	prev []int32
+
+	// The cheapest way to each place of a segment, by the places from its start.
+	costs  []int32
+	steps  []step
+	states []state // of the places before the one that is expanded
 }
 
-// node is the cheapest way to reach a place.
-type node struct {
-	cost    int32
-	n, dist int32 // of the repeat before the place; n = 0 after a literal
-	run     int32 // literals since the last repeat
-	last    recents
+// step is the last step of the way to a place: a literal, or a repeat of n bytes.
+type step struct {
+	n, code uint8 // n is 0 for a literal; a code that is not recent is recent
+	dist    int32
+}
+
+// state is what the cost of the next step depends on.
+type state struct {
+	run  int32 // literals since the last repeat
+	last recents
+}
+
+// after returns the state after a step.
+func (s state) after(t step) state {
+	if t.n == 0 {
+		s.run++
+		return s
+	}
+	s.run = 0
+	s.last.use(uint64(t.code), uint64(t.dist))
+	return s
 }
 
 const (
@@ -154,7 +173,7 @@ func (p *parser) parse() {
 	for i := range p.head {
 		p.head[i] = -1
 	}
-	start := node{last: newRecents(p.row)}
+	start := state{last: newRecents(p.row)}
 	for at := 0; at < len(p.src); {
 		at = p.segment(&start, at, min(at+segment, len(p.src)))
 	}
@@ -162,25 +181,31 @@ func (p *parser) parse() {
 
 // segment parses the bytes from at to end, or to the end of a long repeat, and returns
 // where it stopped. start is the state before it, and is set to that after it.
-func (p *parser) segment(start *node, at, end int) int {
-	p.nodes = grow(p.nodes, end-at+1)
-	for i := range p.nodes {
-		p.nodes[i].cost = math.MaxInt32
+func (p *parser) segment(start *state, at, end int) int {
+	n := end - at + 1
+	p.costs, p.steps, p.states = grow(p.costs, n), grow(p.steps, n), grow(p.states, n)
+	for i := range p.costs {
+		p.costs[i] = math.MaxInt32
 	}
-	start.cost, start.n = 0, 0
-	p.nodes[0] = *start
+	p.costs[0], p.states[0] = 0, *start
 	var long token
 	for i := at; i < end; i++ {
+		if i > at {
+			p.arrive(i - at)
+		}
 		if long = p.expand(i, at, end); long.n > 0 {
 			end = i
 		}
 	}
+	if end > at {
+		p.arrive(end - at)
+	}
 	first := len(p.tokens)
-	*start = p.nodes[end-at]
+	*start = p.states[end-at]
 	for k := end - at; k > 0; {
-		n := int(p.nodes[k].n)
+		n := int(p.steps[k].n)
 		if n > 0 {
-			p.tokens = append(p.tokens, token{at + k - n, n, int(p.nodes[k].dist)})
+			p.tokens = append(p.tokens, token{at + k - n, n, int(p.steps[k].dist)})
 		}
 		k -= max(n, 1)
 	}
@@ -196,22 +221,35 @@ func (p *parser) segment(start *node, at, end int) int {
 	return end + long.n
 }
 
+// arrive sets the state of place k of a segment, whose cheapest step is known now.
+func (p *parser) arrive(k int) {
+	t := p.steps[k]
+	p.states[k] = p.states[k-max(int(t.n), 1)].after(t)
+}
+
 // expand continues from place i by a literal and by the repeats there. If one of these is
 // long, expand returns it. The places of the segment begin with at and end with end.
 func (p *parser) expand(i, at, end int) (long token) {
-	x := p.nodes[i-at]
+	x, base := &p.states[i-at], p.costs[i-at]
+	costs, steps := p.costs[i-at:end-at+1], p.steps[i-at:end-at+1]
 	c := p.cluster[context(p.src, i, p.kind, p.row, x.last[0])]
-	if cost := x.cost + p.literal[c][p.src[i]]; cost < p.nodes[i-at+1].cost {
-		p.nodes[i-at+1] = node{cost: cost, run: x.run + 1, last: x.last}
+	if cost := base + p.literal[c][p.src[i]]; cost < costs[1] {
+		costs[1], steps[1] = cost, step{}
 	}
-	base := x.cost + p.runs.of(uint64(x.run))
+	base += p.runs.of(uint64(x.run))
+	// Repeats that may be reached this way are shorter than nice, so their costs are in a table.
 	reach := func(dist, from, to int, code uint64) {
 		base := base + p.dist.of(code)
-		last := x.last
-		last.use(code, uint64(dist))
-		for n := from; n <= min(to, end-i); n++ {
-			if cost := base + p.lens.of(uint64(n-minRepeat)); cost < p.nodes[i-at+n].cost {
-				p.nodes[i-at+n] = node{cost, int32(n), int32(dist), 0, last}
+		s := step{code: uint8(min(code, recent)), dist: int32(dist)}
+		to = min(to, end-i)
+		if from > to {
+			return
+		}
+		costs, steps := costs[from:to+1], steps[from:to+1]
+		for k, l := range p.lens[from-minRepeat:][:len(costs)] {
+			if cost := base + l; cost < costs[k] {
+				s.n = uint8(from + k)
+				costs[k], steps[k] = cost, s
 			}
 		}
 	}
@@ -227,17 +265,18 @@ func (p *parser) expand(i, at, end int) (long token) {
 		reach(int(d), minRepeat, n, uint64(code))
 	}
 	longest := minRepeat
-	for k, q := 0, p.enter(i); k < depth && q >= 0 && long.n == 0; k++ {
+	q := p.enter(i)
+	for k := 0; k < depth && q >= 0 && long.n == 0 && i+longest < len(p.src); k, q = k+1, p.prev[q] {
+		if p.src[int(q)+longest] != p.src[i+longest] { // the repeat is not longer, at most places
+			continue
+		}
 		d := i - int(q)
-		if n := p.match(i, d); n > longest {
-			if n >= nice {
-				long = token{i, n, d}
-				break
-			}
+		if n := p.match(i, d); n >= nice {
+			long = token{i, n, d}
+		} else if n > longest {
 			reach(d, longest+1, n, x.last.code(d, p.row))
 			longest = n
 		}
-		q = p.prev[q]
 	}
 	return long
 }
