@@ -109,14 +109,18 @@ func (c *coder[T]) tryAdaptive(s *shape, dst, raw []byte, x *candidate[T], size 
 	other.mode = modeAdaptive
 	few := s.sample(a.few, s.adaptiveTried, at.North)
 	a.few = few.parts
+	many := s.sample(a.many, 2*s.adaptiveTried, at.North)
+	a.many = many.parts
 	if !s.adaptiveFirst {
-		if (s.adaptiveSparse || !s.sparse(size)) && cost(x.pred, &few) > 8*float64(s.mostAdaptive(size)-len(x.params)) {
-			return dst
+		if s.adaptiveSparse || !s.sparse(size) {
+			// Two places promise too much where fields differ from row to row, such as by latitude.
+			limit := 8 * float64(s.mostAdaptive(size)-len(x.params))
+			if cost(x.pred, &few) > limit || cost(x.pred, &many) > limit {
+				return dst
+			}
 		}
 		return c.write(s, dst, raw, &other, other.pred.Layout(s.n), false)
 	}
-	many := s.sample(a.many, 2*s.adaptiveTried, at.North)
-	a.many = many.parts
 	best := cost(x.pred, &many)
 	a.all = a.all[:0]
 	for _, p := range c.probe.candidates(s) {
