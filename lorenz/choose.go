@@ -49,6 +49,7 @@ type choices struct {
 	// Coders of residuals. Only groups can be decoded in ranges, so the others must save some bytes.
 	groupsOnly     bool    // only groups are tried
 	repeatSaving   saving  // of repeats
+	repeatShare    float64 // share of the residuals that must recur for repeats to be tried
 	repeatSparse   bool    // repeats are sampled at fewer places
 	repeatCost     float64 // share of the estimated bits that they must save to be tried
 	repeatAlways   bool    // residuals are sampled for repeats, even if values do not recur
@@ -99,7 +100,6 @@ const (
 	fewDistinct  = 0.02  // a dictionary is tried if the share of different values is smaller
 	mostPatches  = 64    // at most 1/mostPatches of the values, plus two, may be patches of a transform
 	nearSingle   = 32    // doubles are tried as float32 if at most 1/nearSingle of a sample would change
-	recurring    = 0.12  // repeats are tried if this share of the residuals recurs
 	recursPlain  = 0.05  // repeats of floats are sought with the chosen predictor, too, if this share recurs without it
 	recursMore   = 0.02  // a predictor of integers replaces another one if its share is larger by this much
 	matchNew     = 2.5   // matches are not tried if more bytes than so many times their limit were not there before
@@ -123,6 +123,7 @@ func choicesFor(level Level, typ Type, n int) choices {
 		cells:          true,
 		cellsTried:     32,
 		repeatSaving:   saving{1, 16},
+		repeatShare:    0.12,
 		references:     typ != Char,
 		refSaving:      saving{1, 32},
 		diffSaving:     saving{1, 8},
@@ -146,7 +147,7 @@ func choicesFor(level Level, typ Type, n int) choices {
 	if typ == Float32 { // fields: their residuals differ less from group to group, and slow trials rarely pay off
 		c.firstGroups = 24
 		c.dictionaryFrom = 9
-		c.repeatSparse, c.repeatCost = true, 1./16
+		c.repeatSparse, c.repeatShare, c.repeatCost = true, 0.15, 1./16
 		c.refBits, c.refRun, c.refFar = 7, 64, false
 	}
 	c.repeatAlways = !typ.float() // the residuals of floats recur where the floats do
@@ -180,7 +181,7 @@ func choicesFor(level Level, typ Type, n int) choices {
 	case Max:
 		c.allTransforms, c.plainAlways = true, true
 		c.mostDistinct, c.dictionaryFrom = 0.985, 0
-		c.repeatSparse, c.repeatCost, c.repeatAlways = false, 0, true
+		c.repeatSparse, c.repeatShare, c.repeatCost, c.repeatAlways = false, 0.12, 0, true
 		c.repeatSaving, c.refSaving, c.diffSaving = saving{}, saving{}, saving{}
 		c.adaptiveSaving, c.sparseSaving = saving{}, saving{}
 		if typ == Float32 {

@@ -36,7 +36,7 @@ func (c *coder[T]) tryRepeats(s *shape, dst, raw []byte, x *candidate[T]) []byte
 		(s.repeatAlways || share >= recursPlain) {
 		try(x.pred, c.residuals(s, x, l), true)
 	}
-	if share < recurring {
+	if share < s.repeatShare {
 		return dst
 	}
 	p := &c.probe
