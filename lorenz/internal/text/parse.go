@@ -35,13 +35,14 @@ type parser struct {
 	// The cheapest way to each place of a segment, by the places from its start.
 	costs  []int32
 	steps  []step
-	states []state // of the places before the one that is expanded
+	states []state // of the places up to the one that is expanded
 }
 
 // step is the last step of the way to a place: a literal, or a repeat of n bytes.
 type step struct {
-	n, code uint8 // n is 0 for a literal; a code that is not recent is recent
-	dist    int32
+	n    uint8 // 0 for a literal
+	code uint8 // of the distance, at most recent, since larger ones change the state in the same way
+	dist int32
 }
 
 // state is what the cost of the next step depends on.
@@ -190,15 +191,11 @@ func (p *parser) segment(start *state, at, end int) int {
 	p.costs[0], p.states[0] = 0, *start
 	var long token
 	for i := at; i < end; i++ {
-		if i > at {
-			p.arrive(i - at)
-		}
 		if long = p.expand(i, at, end); long.n > 0 {
 			end = i
+			break
 		}
-	}
-	if end > at {
-		p.arrive(end - at)
+		p.arrive(i + 1 - at)
 	}
 	first := len(p.tokens)
 	*start = p.states[end-at]
@@ -221,7 +218,8 @@ func (p *parser) segment(start *state, at, end int) int {
 	return end + long.n
 }
 
-// arrive sets the state of place k of a segment, whose cheapest step is known now.
+// arrive sets the state of place k of a segment. All places before it have been expanded, so no
+// cheaper step to it follows.
 func (p *parser) arrive(k int) {
 	t := p.steps[k]
 	p.states[k] = p.states[k-max(int(t.n), 1)].after(t)
@@ -242,7 +240,7 @@ func (p *parser) expand(i, at, end int) (long token) {
 		base := base + p.dist.of(code)
 		s := step{code: uint8(min(code, recent)), dist: int32(dist)}
 		to = min(to, end-i)
-		if from > to {
+		if to < from {
 			return
 		}
 		costs, steps := costs[from:to+1], steps[from:to+1]
