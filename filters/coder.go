@@ -18,6 +18,8 @@ type Coder struct {
 	label  string        // for observers
 	stages []*registered // nil where an optional filter cannot be used
 	errs   []error       // why it cannot
+
+	thorough bool
 }
 
 // MaxLen bounds the output of any filter of a chain for a block of n bytes, whether it
@@ -62,6 +64,14 @@ func NewCoder(c Chain) (*Coder, error) {
 	return k, nil
 }
 
+// Thorough returns a coder of the same chain whose filters may take longer for a shorter result.
+// Of the filters of this package, lorenz does so if its effort is the default.
+func (k *Coder) Thorough() *Coder {
+	t := *k
+	t.thorough = true
+	return &t
+}
+
 // Chain returns the chain, which must not be changed.
 func (k *Coder) Chain() Chain { return k.chain }
 
@@ -104,7 +114,7 @@ func (k *Coder) Memory(n int) int64 {
 // is HDF5's filter_mask. If a required filter fails, Encode fails and out is dst. src
 // is not changed and must not overlap dst.
 func (k *Coder) Encode(dst, src []byte) (out []byte, mask uint32, err error) {
-	cur, in := src, Block{Len: len(src)}
+	cur, in := src, Block{Len: len(src), Thorough: k.thorough}
 	var scratch wire.Scratch
 	defer scratch.Free()
 	for i, f := range k.chain {
@@ -127,7 +137,7 @@ func (k *Coder) Encode(dst, src []byte) (out []byte, mask uint32, err error) {
 			return enc, mask, nil
 		}
 		cur, in = enc, k.stages[i].output(f.Params, in)
-		in.Len = len(cur)
+		in.Len, in.Thorough = len(cur), k.thorough
 		scratch.Keep(enc)
 	}
 	return append(dst, src...), mask, nil

@@ -208,11 +208,15 @@ func (s *lorenzState) decoder(params []uint32) (*lorenz.Decoder, error) {
 	return &s.dec, nil
 }
 
-func (s *lorenzState) Encode(dst, src []byte, params []uint32, _ Block) ([]byte, error) {
+func (s *lorenzState) Encode(dst, src []byte, params []uint32, in Block) ([]byte, error) {
 	if err := s.parse(params); err != nil {
 		return nil, err
 	}
-	err := s.enc.Reset(s.p, s.level)
+	level := s.level
+	if in.Thorough && level == lorenz.Default {
+		level = lorenz.Thorough
+	}
+	err := s.enc.Reset(s.p, level)
 	if err == nil {
 		dst, err = s.enc.Encode(dst, src)
 	}

@@ -140,10 +140,7 @@ func (c *coder[T]) tryAdaptive(s *shape, dst, raw []byte, x *candidate[T], size 
 		mid := len(dst)
 		other.pred = x.pred
 		dst = c.write(s, dst, raw, &other, other.pred.Layout(s.n), false)
-		if len(dst)-mid < mid-start {
-			return append(dst[:start], dst[mid:]...)
-		}
-		dst = dst[:mid]
+		dst = shorter(dst, start, mid, saving{}.most)
 	}
 	return dst
 }

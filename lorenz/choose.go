@@ -30,10 +30,11 @@ type choices struct {
 	manyValues    int     // different values in the sample from which on specialShare does not matter
 
 	// Transforms.
-	allTransforms  bool    // all that fit are tried, not only the one to the smallest integers
-	dictionaries   bool    // dictionaries are tried
-	mostDistinct   float64 // share of different values in the sample up to which they are
-	dictionaryFrom float64 // bits of an element without a dictionary from which on they are
+	allTransforms   bool    // all that fit are tried, not only the one to the smallest integers
+	dictionaries    bool    // dictionaries are tried
+	mostDistinct    float64 // share of different values in the sample up to which they are
+	dictionaryFrom  float64 // bits of an element without a dictionary from which on they are
+	dictionaryOrNot bool    // blocks with a dictionary are also written without it
 
 	// Predictors. Residuals are estimated in groups that are spread over the block.
 	firstGroups int  // groups in which all predictors are compared
@@ -151,7 +152,7 @@ func choicesFor(level Level, typ Type, n int) choices {
 		c.refBits, c.refRun, c.refFar = 7, 64, false
 	}
 	c.repeatAlways = !typ.float() // the residuals of floats recur where the floats do
-	if level != Max && n <= smallBlock {
+	if level < Thorough && n <= smallBlock {
 		c.specialShare = 0.8 // a mask of fewer values saves little more than it costs
 		c.dictionaryFrom = 0
 		c.cells = false
@@ -161,7 +162,7 @@ func choicesFor(level Level, typ Type, n int) choices {
 		c.adaptiveSaving = saving{1, 5}
 		c.parts = false
 	}
-	if level != Max && n <= tinyBlock {
+	if level < Thorough && n <= tinyBlock {
 		c.firstGroups, c.lastGroups, c.finalists = 24, 64, 2
 		c.quickGroups = true
 	}
@@ -178,23 +179,32 @@ func choicesFor(level Level, typ Type, n int) choices {
 		c.parts = false
 		c.matchMost, c.matchTable = -1, 0
 		c.matchTries = 8
-	case Max:
+	case Thorough, Max:
 		c.allTransforms, c.plainAlways = true, true
-		c.mostDistinct, c.dictionaryFrom = 0.985, 0
+		c.mostDistinct, c.dictionaryFrom, c.dictionaryOrNot = 0.985, 0, true
 		c.repeatSparse, c.repeatShare, c.repeatCost, c.repeatAlways = false, 0.12, 0, true
+		c.adaptiveFirst = true
+		c.shortText, c.matchLeast = 0, 0
+		if typ != Float32 {
+			c.refBits = 28 // estimates promise less than references keep
+		}
+	}
+	switch level {
+	case Thorough:
+		small := saving{1, 64}
+		c.repeatSaving, c.refSaving, c.diffSaving, c.adaptiveSaving, c.sparseSaving = small, small, small, small, small
+		c.matchSaving = saving{1, 16}
+	case Max:
 		c.repeatSaving, c.refSaving, c.diffSaving = saving{}, saving{}, saving{}
 		c.adaptiveSaving, c.sparseSaving = saving{}, saving{}
 		if typ == Float32 {
 			c.refBits = 3.5
 		}
-		c.adaptiveFirst = true
-		c.shortText = 0
-		c.matchMost, c.matchTable, c.matchLeast = matches.MaxLen, matches.MaxTable, 0
-		c.matchTries = 200
+		c.matchMost, c.matchTable, c.matchTries = matches.MaxLen, matches.MaxTable, 200
 		c.matchSaving = saving{}
 	}
 	c.manyValues = c.specialSample * 75 / 256
-	if level != Max && n <= smallBlock {
+	if level < Thorough && n <= smallBlock {
 		c.manyValues = math.MaxInt
 	}
 	return c
@@ -261,6 +271,7 @@ func encodeNumbers[T lane](s *shape, dst []byte, raw []byte, c *coder[T], narrow
 			limit, best, small = plain.cost, plain, nil
 		}
 	}
+	without := small
 	full := func() bool { return small != nil && small.kind != mapSingle && c.full(s, small.y, limit) }
 	if s.dictionaries && s.recurs() && s.dear(limit) && !full() {
 		if t, ok := withDictionary(s, c, limit); ok {
@@ -278,7 +289,24 @@ func encodeNumbers[T lane](s *shape, dst []byte, raw []byte, c *coder[T], narrow
 	// Where values recur, references to them take less than a dictionary and its indices.
 	mid := len(dst)
 	dst = c.tryReferences(s, dst, raw, &plain, mid-start)
-	if n := len(dst) - mid; n > 0 && n < s.refSaving.most(mid-start) {
+	dst = shorter(dst, start, mid, s.refSaving.most)
+	if !s.dictionaryOrNot {
+		return dst
+	}
+	// The adaptive mode can be shorter without a dictionary, whose bytes it does not shorten.
+	mid = len(dst)
+	if without != nil {
+		dst = narrow.encodeCandidate(s, dst, raw, without)
+	} else {
+		dst = c.encodeCandidate(s, dst, raw, &best)
+	}
+	return shorter(dst, start, mid, saving{}.most)
+}
+
+// shorter removes one of two forms of a block from the end of dst: the first, from start on, if the
+// second, from mid on, is not empty and needs fewer bytes than most allows; else the second.
+func shorter(dst []byte, start, mid int, most func(size int) int) []byte {
+	if n := len(dst) - mid; n > 0 && n < most(mid-start) {
 		return append(dst[:start], dst[mid:]...)
 	}
 	return dst[:mid]
@@ -306,12 +334,7 @@ func (c *coder[T]) encodeCandidate(s *shape, dst, raw []byte, x *candidate[T]) [
 	}
 	for _, other := range others {
 		mid := len(dst)
-		dst = other.try(mid - start)
-		if n := len(dst) - mid; n > 0 && n < other.most(mid-start) {
-			dst = append(dst[:start], dst[mid:]...)
-			continue
-		}
-		dst = dst[:mid]
+		dst = shorter(other.try(mid-start), start, mid, other.most)
 	}
 	return dst
 }

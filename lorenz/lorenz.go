@@ -210,7 +210,8 @@ type Level int
 
 // Levels of effort.
 const (
-	Default Level = iota
-	Fast          // a short search among transforms and predictors only
-	Max           // all trials, and slow modes for any saving
+	Default  Level = iota
+	Fast           // a short search among transforms and predictors only
+	Thorough       // nearly all trials, and slow modes for small savings
+	Max            // all trials, and slow modes for any saving
 )

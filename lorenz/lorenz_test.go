@@ -27,7 +27,7 @@ func someTypes() []Type {
 
 // roundTrip encodes a block at each level, decodes it as a whole and in ranges,
 // and returns the encoded lengths.
-func roundTrip(t *testing.T, p Params, raw []byte) (sizes [3]int) {
+func roundTrip(t *testing.T, p Params, raw []byte) (sizes [Max + 1]int) {
 	t.Helper()
 	for level := Default; level <= Max; level++ {
 		if level == Max && len(raw) > 20000 {

@@ -49,8 +49,8 @@ func TestPartsAreShorter(t *testing.T) {
 		row     int // elements
 		shorter []Level
 	}{
-		{1600, []Level{Max}},     // Default does not try such short stacks
-		{3000, []Level{Default}}, // roundTrip leaves Max out
+		{1600, []Level{Thorough, Max}},     // Default does not try such short stacks
+		{3000, []Level{Default, Thorough}}, // roundTrip leaves Max out
 	} {
 		var raw []byte
 		for i := range c.row {
