@@ -236,12 +236,13 @@ func TestPoolDamage(t *testing.T) {
 }
 
 // TestLongPools has variables that are equal to others, which are too far away for a block of the usual
-// length, and the same file without these. Only the first has longer blocks. Rewriting keeps them.
+// length, and the same file without these. Only the first has longer blocks, and the longest where the
+// same values occur four times. Rewriting keeps them.
 func TestLongPools(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
 	}
-	const n, elements = 80, 1000
+	const n, elements = 160, 1000
 	h := &cdf3.Header{Version: cdf3.Classic, Dims: []cdf3.Dim{{Name: "x", Len: elements}}}
 	for i := range n {
 		h.Vars = append(h.Vars, cdf3.Var{Name: fmt.Sprintf("v%d", i), Type: cdf3.Double, DimIDs: []int{0}})
@@ -254,21 +255,27 @@ func TestLongPools(t *testing.T) {
 		image = binary.BigEndian.AppendUint64(image, r.Uint64()>>12|0x3ff<<52)
 	}
 	block := func(image []byte) int64 {
-		ar := pack(t, image, nil)
+		ar := pack(t, image, &WriteOptions{Zarr: ZarrNever})
 		require.True(t, bytes.Equal(image, unpack(t, ar)))
-		again, res, decoded := rewrite(t, ar, nil)
+		again, res, decoded := rewrite(t, ar, &WriteOptions{Zarr: ZarrNever})
 		require.True(t, bytes.Equal(ar, again))
 		require.Equal(t, res.Blocks, res.Copied)
 		require.Zero(t, decoded)
-		require.LessOrEqual(t, len(pack(t, image, &WriteOptions{Preset: PresetMax})), len(ar))
 		l := open(t, ar).L
 		require.Len(t, l.Pools, 1)
 		return l.Geoms[len(l.Vars)].BlockLen
 	}
 	require.LessOrEqual(t, block(image), int64(256<<10))
 	at := image[h.Len:]
-	copy(at[len(at)/2:], at)
+	half := len(at) / 2
+	for from := half / 2; from < half; from += half / 2 { // each half of the file
+		copy(at[from:half], at[:half/2])
+		copy(at[half+from:], at[half:half+half/2])
+	}
 	require.Greater(t, block(image), int64(512<<10))
+	require.LessOrEqual(t, block(image), int64(1<<20))
+	copy(at[half:], at[:half])
+	require.Equal(t, int64(len(at)), block(image))
 }
 
 // TestPoolsNamed checks that a variable with a filter option by name is blocked, not pooled.

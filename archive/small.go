@@ -29,7 +29,7 @@ const (
 
 	longerShare = 50       // the part of an archive that longer blocks of pools must save
 	longFrom    = 16 << 10 // images above these bytes are tried with such blocks under PresetDefault
-	longestPool = 4 << 20  // and under PresetMax, if those of the preset's block save that part
+	longestPool = 4 << 20  // these are tried if long ones save that part
 )
 
 // made is an archive in memory.
@@ -188,17 +188,21 @@ func (s *smallWriter) smallest(size int64) (*made, error) {
 	return best, nil
 }
 
-// longer returns the archive with longer blocks of pools if they save enough, else best.
+// longer returns the archive with longer blocks of pools, or the longest, if they save enough, else best.
 func (s *smallWriter) longer(best *made) (*made, error) {
-	o, long := s.o, *s.o
-	long.poolBlock = plan.LongPool
-	s.o = &long
-	m, err := s.pooled(int64(len(s.image)))
-	s.o = o
-	if err != nil || m == nil || m.Size >= best.Size-best.Size/longerShare {
-		return best, err
+	given := s.o
+	defer func() { s.o = given }()
+	for _, target := range []int64{plan.LongPool, longestPool} {
+		long := *given
+		long.poolBlock = target
+		s.o = &long
+		m, err := s.pooled(int64(len(s.image)))
+		if err != nil || m == nil || m.Size >= best.Size-best.Size/longerShare {
+			return best, err
+		}
+		best = m
 	}
-	return m, nil
+	return best, nil
 }
 
 // mostSingle is the longest image that is tried as one block.
