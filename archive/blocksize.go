@@ -29,6 +29,7 @@ var shorterTargets = []int64{256 << 10, 64 << 10}
 // variable.
 type blockSizer struct {
 	image    io.ReaderAt
+	size     int64
 	h        *cdf3.Header
 	segments []unlimited.Segment
 	shapes   map[int][]int64 // of the variables seen, nil for the shape of the preset
@@ -42,7 +43,7 @@ func (s *blockSizer) options(ctx context.Context, image io.ReaderAt, size int64,
 			return
 		}
 		if s.h == nil {
-			s.image, s.h, s.shapes = image, h, map[int][]int64{}
+			s.image, s.size, s.h, s.shapes = image, size, h, map[int][]int64{}
 			s.segments, _ = unlimited.Plan(h, size)
 		}
 		given := po.Shape
@@ -108,11 +109,15 @@ func (s *blockSizer) shortest(ctx context.Context, v *cdf3.Var, shape []int64, s
 		if err != nil {
 			return 0, err
 		}
+		coder, err := coderFor(c, s.size)
+		if err != nil {
+			return 0, err
+		}
 		for _, raw := range samples {
 			if err := ctx.Err(); err != nil {
 				return 0, err
 			}
-			stored, err := storedLen(nil, &s.out, raw, c, g)
+			stored, err := storedLen(nil, &s.out, raw, coder, g)
 			if err != nil {
 				return 0, err
 			}

@@ -54,6 +54,6 @@ func ExampleDistantReaderAt() {
 		fmt.Println("gap:", gap, "requests:", s.requests.Load())
 	}
 	// Output:
-	// gap: false requests: 15
+	// gap: false requests: 10
 	// gap: true requests: 5
 }

@@ -95,7 +95,7 @@ func (s *smallWriter) headAsNumbers(plain filters.Chain) (filters.Chain, error) 
 	}
 	stored := func(c filters.Chain) (n int64) {
 		if err == nil {
-			n, err = storedLen(s.memo, &s.out, s.image[:s.h.Len], c, g)
+			n, err = s.storedLen(s.image[:s.h.Len], c, g)
 		}
 		return n
 	}
@@ -143,7 +143,7 @@ func (s *smallWriter) paysWhole(n int) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if lens[i], err = storedLen(s.memo, &s.out, raw, c, g); err != nil {
+		if lens[i], err = s.storedLen(raw, c, g); err != nil {
 			return false, err
 		}
 	}
@@ -169,12 +169,27 @@ func (s *smallWriter) repeats(n int) bool {
 	return repeated*repeatShare >= shape[0]
 }
 
-// storedLen is the length of the stored bytes of all blocks of an array. out is memory for one of them.
-func storedLen(memo *encode.Memo, out *[]byte, raw []byte, c filters.Chain, g *plan.Geometry) (int64, error) {
-	coder, err := filters.NewCoder(c)
+// storedLen is the length of the stored bytes of all blocks of an array of the image.
+func (s *smallWriter) storedLen(raw []byte, c filters.Chain, g *plan.Geometry) (int64, error) {
+	coder, err := coderFor(c, int64(len(s.image)))
 	if err != nil {
 		return 0, err
 	}
+	return storedLen(s.memo, &s.out, raw, coder, g)
+}
+
+// coderFor returns the coder of a chain for blocks of an image of size bytes.
+func coderFor(c filters.Chain, size int64) (*filters.Coder, error) {
+	coder, err := filters.NewCoder(c)
+	if err == nil && plan.Thorough(size) {
+		coder = coder.Thorough()
+	}
+	return coder, err
+}
+
+// storedLen is the length of the stored bytes of all blocks of an array. out is memory for one of them.
+func storedLen(memo *encode.Memo, out *[]byte, raw []byte, coder *filters.Coder, g *plan.Geometry) (int64, error) {
+	var err error
 	var padded []byte
 	sum := int64(0)
 	for b := range g.Blocks {

@@ -163,9 +163,6 @@ const (
 	portableLevel = 6
 	bestLevel     = 19
 
-	// tiny is the longest image whose header is encoded quickly, in bytes.
-	tiny = 64 << 10
-
 	// quickHead is the longest block with a header that lorenz decodes quickly enough for each opening of an archive, in
 	// bytes. BenchmarkDecode of package matches has the speed.
 	quickHead = 64 << 10
@@ -216,7 +213,7 @@ func (p Preset) rest(size, first int64) (head, rest filters.Chain, err error) {
 		head = filters.Chain{{ID: filters.Lorenz}}
 		if p == PresetMax {
 			head[0].Params = []uint32{maxEffort}
-		} else if size <= tiny {
+		} else if size <= plan.TinyImage {
 			head[0].Params = []uint32{fastEffort}
 		}
 		return head, rest, nil

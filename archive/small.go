@@ -231,6 +231,6 @@ func (s *smallWriter) trials(o *plan.PlanOptions) {
 		if err := s.ctx.Err(); err != nil {
 			return 0, err
 		}
-		return storedLen(s.memo, &s.out, s.raw(vars...), c, g)
+		return s.storedLen(s.raw(vars...), c, g)
 	}
 }

@@ -48,7 +48,9 @@ type constBlock struct {
 }
 
 func NewEncoder(l *plan.Resolved) *Encoder {
-	return &Encoder{L: l, chains: read.NewChains(l), memo: make([]constBlock, len(l.Filters))}
+	e := &Encoder{L: l, chains: read.NewChains(l), memo: make([]constBlock, len(l.Filters))}
+	e.chains.Thorough = plan.Thorough(l.Image.Size)
+	return e
 }
 
 // headerSpace is reserved before the stored bytes for the local header, whose length

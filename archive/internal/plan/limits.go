@@ -34,5 +34,13 @@ const (
 // can be made again in a smaller layout.
 const SmallImage = 8 << 20
 
+// TinyImage is the size up to which the structure of an archive matters more than its blocks, so that
+// they are encoded quickly.
+const TinyImage = 64 << 10
+
+// Thorough reports whether the blocks of an image of size bytes are encoded with more work:
+// docs/FORMAT.md, "Choices by trial". All of them are decoded in a moment even if that is slow.
+func Thorough(size int64) bool { return TinyImage < size && size < SmallImage }
+
 // liveEvery is the number of small steps after which a loop checks its context.
 const liveEvery = 1024

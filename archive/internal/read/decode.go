@@ -41,13 +41,15 @@ func newDecoder(a *opening.Archive, l *limits, workers int, most int64) decoder 
 
 // Chains are the coders of a plan's chains. They are safe for concurrent use.
 type Chains struct {
+	Thorough bool // encode with more work: [filters.Coder.Thorough]
+
 	l      *plan.Resolved
 	coders []atomic.Pointer[filters.Coder] // made when first needed
 }
 
 // NewChains makes no coder yet.
 func NewChains(l *plan.Resolved) *Chains {
-	return &Chains{l, make([]atomic.Pointer[filters.Coder], len(l.Filters))}
+	return &Chains{l: l, coders: make([]atomic.Pointer[filters.Coder], len(l.Filters))}
 }
 
 // Coder returns the coder of a chain, for a block of an array of the plan or, with -1, of the
@@ -58,6 +60,9 @@ func (c *Chains) Coder(chain, v int) (*filters.Coder, error) {
 		var err error
 		if coder, err = filters.NewCoder(c.l.Filters[chain]); err != nil {
 			return nil, err
+		}
+		if c.Thorough {
+			coder = coder.Thorough()
 		}
 		c.coders[chain].Store(coder)
 	}
