@@ -115,7 +115,7 @@ func (s *smallWriter) headAsNumbers(plain filters.Chain) (filters.Chain, error) 
 func (s *smallWriter) paysWhole(n int) (bool, error) {
 	v := &s.h.Vars[n]
 	named, _ := s.o.named(v.Name)
-	if named || v.Len <= s.o.Block {
+	if named || !s.o.ownBlock || v.Len <= s.o.Block {
 		return false, nil
 	}
 	share := int64(wholeShare)

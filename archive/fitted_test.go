@@ -38,9 +38,16 @@ func TestFitted(t *testing.T) {
 	require.NoError(t, err)
 	image = append(append(image, plain...), twice...)
 
-	for preset, want := range map[Preset]int{PresetDefault: 1, PresetFast: 2} {
+	for _, c := range []struct {
+		o    WriteOptions
+		want int
+	}{
+		{WriteOptions{}, 1},
+		{WriteOptions{Preset: PresetFast}, 2},
+		{WriteOptions{Block: DefaultBlock}, 2}, // the user's choice
+	} {
 		var buf bytes.Buffer
-		_, err = Write(ctx, &buf, bytes.NewReader(image), int64(len(image)), &WriteOptions{Name: "x.nc", Preset: preset})
+		_, err = Write(ctx, &buf, bytes.NewReader(image), int64(len(image)), &c.o)
 		require.NoError(t, err)
 		f, err := New(bytes.NewReader(buf.Bytes()), int64(buf.Len()), nil)
 		require.NoError(t, err)
@@ -50,7 +57,7 @@ func TestFitted(t *testing.T) {
 			blocks[b.Var]++
 		}
 		require.Equal(t, 2, blocks[0])
-		require.Equal(t, want, blocks[1])
+		require.Equal(t, c.want, blocks[1])
 		got := make([]byte, len(image))
 		_, err = f.Image().ReadAt(got, 0)
 		require.NoError(t, err)
