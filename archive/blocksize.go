@@ -6,24 +6,36 @@ import (
 	"io"
 	"slices"
 
+	"github.com/cdfz-format/cdfz/archive/internal/encode"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 	"github.com/cdfz-format/cdfz/unlimited"
 )
 
-// The size of blocks under PresetMax: docs/FORMAT.md, "Choices by trial".
+// The size of blocks under PresetMax, and under PresetDefault in small images: docs/FORMAT.md,
+// "Choices by trial".
 
 const (
-	shorterShare = 32      // the part of a sample that shorter blocks must save
-	shorterFrom  = 1 << 19 // bytes of a variable from which on they are tried,
-	shorterRun   = 1 << 12 // if each record has at least so many of them: others have no planes
-	sampleEvery  = 16      // blocks of the preset for each in a sample,
-	mostSamples  = 3       // of at most so many
+	otherShare  = 32      // the part of a sample that blocks of another size must save
+	shorterFrom = 1 << 19 // bytes of a variable from which on shorter ones are tried
+	sampledRun  = 1 << 12 // bytes that each record must have at least: others have no planes
+	sampleEvery = 16      // longest blocks for each in a sample,
+	mostSamples = 3       // of at most so many
 )
 
-// shorterTargets are the targets that are tried.
-var shorterTargets = []int64{256 << 10, 64 << 10}
+// targets returns the sizes of blocks that are tried for variables of an image of size bytes, that of
+// the preset first, and the length of a variable from which on they are.
+func (o *WriteOptions) targets(size int64) (all []int64, from int64) {
+	switch {
+	case !o.ownBlock:
+	case o.Preset == PresetMax:
+		return []int64{o.Block, DefaultBlock, 64 << 10}, shorterFrom
+	case o.Preset == PresetDefault && plan.Thorough(size):
+		return []int64{o.Block, maxPresetBlock}, wholeTargets*o.Block + 1 // shorter ones may have one block: paysWhole
+	}
+	return nil, 0
+}
 
 // blockSizer chooses the size of the blocks of variables by samples of them. Its zero value has seen no
 // variable.
@@ -33,13 +45,15 @@ type blockSizer struct {
 	h        *cdf3.Header
 	segments []unlimited.Segment
 	shapes   map[int][]int64 // of the variables seen, nil for the shape of the preset
+	memo     *encode.Memo    // of encoded blocks, or nil
 	out      []byte
 }
 
 // options makes a plan have the shapes. It reads from image.
 func (s *blockSizer) options(ctx context.Context, image io.ReaderAt, size int64, h *cdf3.Header, o *WriteOptions) func(*plan.PlanOptions) {
 	return func(po *plan.PlanOptions) {
-		if o.Preset != PresetMax || !o.ownBlock {
+		targets, least := o.targets(size)
+		if targets == nil {
 			return
 		}
 		if s.h == nil {
@@ -58,22 +72,24 @@ func (s *blockSizer) options(ctx context.Context, image io.ReaderAt, size int64,
 			if shape, ok := s.shapes[n]; ok {
 				return shape, nil
 			}
-			shape, err = s.choose(ctx, n, o)
+			if h.Vars[n].Len >= least {
+				shape, err = s.choose(ctx, n, o, targets)
+			}
 			s.shapes[n] = shape
 			return shape, err
 		}
 	}
 }
 
-// choose returns a shape of shorter blocks for a variable if samples of it are clearly shorter in them,
-// or nil.
-func (s *blockSizer) choose(ctx context.Context, n int, o *WriteOptions) ([]int64, error) {
+// choose returns a shape of blocks of another size for a variable if samples of it are clearly shorter
+// in them, or nil.
+func (s *blockSizer) choose(ctx context.Context, n int, o *WriteOptions, targets []int64) ([]int64, error) {
 	v := &s.h.Vars[n]
-	if g := s.segments[n]; v.Len < shorterFrom || g.Count > 1 && g.Len < shorterRun {
+	if g := s.segments[n]; g.Count > 1 && g.Len < sampledRun {
 		return nil, nil
 	}
 	size := v.Type.Size()
-	whole, err := plan.NewGeometry(v.Shape, plan.BlockShape(v.Shape, size, o.Block), size)
+	whole, err := plan.NewGeometry(v.Shape, plan.BlockShape(v.Shape, size, slices.Max(targets)), size)
 	if err != nil {
 		return nil, nil // planning it fails, too
 	}
@@ -83,22 +99,25 @@ func (s *blockSizer) choose(ctx context.Context, n int, o *WriteOptions) ([]int6
 			return nil, err
 		}
 	}
-	quick := *o
-	quick.Preset = PresetDefault // which encodes many times as fast, but promises too much for some
+	tries := []*WriteOptions{o}
+	if o.Preset == PresetMax {
+		quick := *o
+		quick.Preset = PresetDefault // which encodes many times as fast, but promises too much for some
+		tries = []*WriteOptions{&quick, o}
+	}
 	target := int64(0)
-	for _, o := range []*WriteOptions{&quick, o} {
-		if target, err = s.shortest(ctx, v, whole.Block, samples, o); target == 0 || err != nil {
+	for _, o := range tries {
+		if target, err = s.shortest(ctx, v, whole.Block, samples, o, targets); target == 0 || err != nil {
 			return nil, err
 		}
 	}
 	return plan.BlockShape(v.Shape, size, target), nil
 }
 
-// shortest returns the target of shorter blocks in which samples of a variable are clearly shorter, or 0.
-// shape is that of each sample. A sample is cut into blocks as if it were a variable.
-func (s *blockSizer) shortest(ctx context.Context, v *cdf3.Var, shape []int64, samples [][]byte, o *WriteOptions) (int64, error) {
+// shortest returns the target of blocks in which samples of a variable are clearly shorter than in those of the
+// first one, or 0. shape is that of each sample. A sample is cut into blocks as if it were a variable.
+func (s *blockSizer) shortest(ctx context.Context, v *cdf3.Var, shape []int64, samples [][]byte, o *WriteOptions, targets []int64) (int64, error) {
 	size := v.Type.Size()
-	targets := append([]int64{o.Block}, shorterTargets...)
 	sums := make([]int64, len(targets))
 	for i, target := range targets {
 		g, err := plan.NewGeometry(shape, plan.BlockShape(shape, size, target), size)
@@ -117,7 +136,7 @@ func (s *blockSizer) shortest(ctx context.Context, v *cdf3.Var, shape []int64, s
 			if err := ctx.Err(); err != nil {
 				return 0, err
 			}
-			stored, err := storedLen(nil, &s.out, raw, coder, g)
+			stored, err := storedLen(s.memo, &s.out, raw, coder, g)
 			if err != nil {
 				return 0, err
 			}
@@ -125,7 +144,7 @@ func (s *blockSizer) shortest(ctx context.Context, v *cdf3.Var, shape []int64, s
 		}
 	}
 	best := slices.Index(sums, slices.Min(sums))
-	if sums[best] >= sums[0]-sums[0]/shorterShare {
+	if sums[best] >= sums[0]-sums[0]/otherShare {
 		return 0, nil
 	}
 	return targets[best], nil

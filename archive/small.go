@@ -76,6 +76,7 @@ func writeSmall(ctx context.Context, dst io.Writer, image io.ReaderAt, size int6
 	if err := ioat.ReadFull(image, s.image, 0); err != nil {
 		return nil, fmt.Errorf("archive: reading the image: %w", err)
 	}
+	s.sizes.memo = s.memo
 	sum := sha256.Sum256(s.image)
 	s.sums.SHA256 = hex.EncodeToString(sum[:])
 	best, err := s.best()
@@ -104,7 +105,7 @@ func (s *smallWriter) most(best *made) (*made, error) {
 	tries := []*WriteOptions{&long, &d}
 	for i := 0; i < len(tries); i++ {
 		if tries[i].Preset != s.o.Preset {
-			s.whole = nil
+			s.whole, s.sizes = nil, blockSizer{memo: s.memo}
 		}
 		s.o = tries[i]
 		m, err := s.best()
