@@ -52,7 +52,7 @@ func (e *Encoder) asMatches(dst, src []byte, start int) []byte {
 	} else if e.p.Type != Char && !text.Promising(src) {
 		return dst
 	}
-	if len(src) > c.matchMost {
+	if n := len(dst) - start; len(src) > c.matchMost && (len(src) > matches.MaxLen || n == 0 || n > c.matchShort) {
 		return dst
 	}
 	end, most := len(dst), 0

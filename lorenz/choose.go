@@ -74,6 +74,7 @@ type choices struct {
 	parts     bool // stacks are tried in parts
 
 	matchMost   int    // length of blocks up to which matches are tried
+	matchShort  int    // bytes in the best other mode up to which they are tried in longer blocks, too
 	matchTable  int    // most values in a block that become indices to a table
 	matchLeast  int    // bytes in the best other mode from which on they are
 	matchTries  int    // earlier places that are compared at each byte
@@ -193,7 +194,7 @@ func choicesFor(level Level, typ Type, n int) choices {
 	case Thorough:
 		small := saving{1, 64}
 		c.repeatSaving, c.refSaving, c.diffSaving, c.adaptiveSaving, c.sparseSaving = small, small, small, small, small
-		c.matchSaving = saving{1, 16}
+		c.matchSaving, c.matchShort = saving{1, 16}, shortMatches/4
 	case Max:
 		c.repeatSaving, c.refSaving, c.diffSaving = saving{}, saving{}, saving{}
 		c.adaptiveSaving, c.sparseSaving = saving{}, saving{}
