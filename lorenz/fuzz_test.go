@@ -21,7 +21,7 @@ func FuzzDecode(f *testing.F) {
 	for i, ty := range types {
 		dims := []int{9, 10, 30}
 		for _, noise := range []float64{0, 0.01, 3} {
-			e, err := NewEncoder(Params{Type: ty, Dims: dims}, Level(i%3))
+			e, err := NewEncoder(Params{Type: ty, Dims: dims}, Level(i%int(Max+1)))
 			require.NoError(f, err)
 			enc, err := e.Encode(nil, field(ty, dims, noise, rng))
 			require.NoError(f, err)
@@ -80,7 +80,7 @@ func FuzzRoundTrip(f *testing.F) {
 			k += copy(raw[k:], data)
 		}
 		p.Stack = level&64 != 0
-		e, err := NewEncoder(p, Level(level%3))
+		e, err := NewEncoder(p, Level(level)%(Max+1))
 		require.NoError(t, err)
 		enc, err := e.Encode(nil, raw)
 		require.NoError(t, err)

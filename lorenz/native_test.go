@@ -138,7 +138,7 @@ func nativeBlocks(t *testing.T, rng *rand.Rand) (list []nativeBlock) {
 					}
 				}
 			}
-			level := Level(rng.IntN(3))
+			level := Level(rng.IntN(int(Max + 1)))
 			e, err := NewEncoder(p, level)
 			require.NoError(t, err)
 			enc, err := e.Encode(nil, raw)
