@@ -7,13 +7,16 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cdfz-format/cdfz/archive/internal/archivetest"
 	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/filters"
 )
 
 // flipReader misreads one byte, the first time.
@@ -177,4 +180,26 @@ func TestReadBack(t *testing.T) {
 	err = notReadBack(t.Context(), err)
 	require.ErrorContains(t, err, "archive: the archive does not read back as it was written: ")
 	require.NotErrorIs(t, err, ErrCorrupt)
+}
+
+// TestReadBackOnce checks that a file which was archived is compared without decoding its netCDF header
+// a second time.
+func TestReadBackOnce(t *testing.T) {
+	image := archivetest.Some(t)["cdf2_climate.nc"]
+	var mu sync.Mutex
+	decoded := map[string]int{}
+	filters.Observe(func(_ filters.Filter, label string, decode bool) func(in, out int, err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if decode {
+			decoded[label]++
+		}
+		return nil
+	})
+	defer filters.Observe(nil)
+	_, err := WriteFile(t.Context(), filepath.Join(t.TempDir(), "x.cdfz"), bytes.NewReader(image), int64(len(image)), &WriteOptions{Workers: 1}, nil)
+	require.NoError(t, err)
+	require.Equal(t, 1, decoded["(header)"])
+	require.Zero(t, decoded["(rest)"])
+	require.Positive(t, decoded["tas"])
 }

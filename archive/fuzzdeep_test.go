@@ -61,7 +61,7 @@ func FuzzFront(f *testing.F) {
 	})
 	f.Fuzz(func(t *testing.T, stored, rest []byte) {
 		m := &plan.Manifest{Plan: plan.Place{Len: int64(len(stored)), CRC32: plan.Hex32(czip.CRC(stored))}, Header: plan.Place{Len: int64(len(rest)), CRC32: plan.Hex32(czip.CRC(rest))}}
-		h, err := opening.ParseFront(context.Background(), stored, rest, m, int64(len(stored)+len(rest)))
+		h, err := opening.ParseFront(context.Background(), stored, rest, m, int64(len(stored)+len(rest)), len(rest)%2 == 0)
 		if err != nil {
 			require.True(t, ours(err) || errors.Is(err, filters.ErrUnknownFilter), "%v", err)
 			return

@@ -118,7 +118,7 @@ func TestEarlyHeader(t *testing.T) {
 				want = l.SetHeader(ctx, header)
 			}
 		}
-		got, err := opening.ParseFront(ctx, stored, c.first, &m, int64(len(ar)))
+		got, err := opening.ParseFront(ctx, stored, c.first, &m, int64(len(ar)), false)
 		require.Equal(t, want, err, name)
 		if want == nil {
 			require.Equal(t, header, got.Header, name)

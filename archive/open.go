@@ -37,7 +37,7 @@ type OpenOptions struct {
 
 func (o *OpenOptions) reader() *read.Options {
 	r := &read.Options{Cache: o.Cache, Workers: o.Workers, Most: o.BlockMemory}
-	r.Name, r.Index = o.Name, o.Index
+	r.Name, r.Index, r.KeepFirst = o.Name, o.Index, o.Cache < 0
 	if o.Shared != nil {
 		r.Shared = o.Shared.c
 	}

@@ -12,8 +12,8 @@ import (
 )
 
 // openFront reads the plan and the netCDF header, with one read if little lies
-// between them.
-func (a *Archive) openFront(ctx context.Context, r io.ReaderAt, have Section) error {
+// between them. keep is Options.KeepFirst.
+func (a *Archive) openFront(ctx context.Context, r io.ReaderAt, have Section, keep bool) error {
 	m := a.Man
 	between := have
 	if gap := m.Header.Off - m.Plan.Off - m.Plan.Len; gap <= maxFrontGap {
@@ -39,11 +39,11 @@ func (a *Archive) openFront(ctx context.Context, r io.ReaderAt, have Section) er
 	if err != nil {
 		return err
 	}
-	h, err := ParseFront(ctx, stored, rest, m, a.Size)
+	h, err := ParseFront(ctx, stored, rest, m, a.Size, keep)
 	if err != nil {
 		return err
 	}
-	a.L, a.Header = h.L, h.Header
+	a.L, a.Header, a.First = h.L, h.Header, h.First
 	if a.L.Blocks != m.Blocks || a.Index.Rows() != m.Blocks || a.L.Image.Size != m.Size {
 		return fault.Corruptf("the plan has %d blocks for an image of %d bytes, the manifest %d for %d, and the index %d",
 			a.L.Blocks, a.L.Image.Size, m.Blocks, m.Size, a.Index.Rows())
@@ -71,11 +71,15 @@ func Sound(r io.ReaderAt, have []byte, at plan.Place, off int64) (b []byte, copi
 type head struct {
 	L      *plan.Resolved
 	Header *cdf3.Header
+	First  []byte // block 0 of the rest, decoded, or nil
 }
 
+// keptFirst is the longest block 0 of the rest that is kept.
+const keptFirst = 64 << 10
+
 // ParseFront parses the stored bytes of the plan and of block 0 of the rest, in an
-// archive of size bytes.
-func ParseFront(ctx context.Context, stored, rest []byte, m *plan.Manifest, size int64) (*head, error) {
+// archive of size bytes. keep is Options.KeepFirst.
+func ParseFront(ctx context.Context, stored, rest []byte, m *plan.Manifest, size int64, keep bool) (*head, error) {
 	if err := m.Plan.Check(czip.PlanName, stored); err != nil {
 		return nil, err
 	}
@@ -87,14 +91,18 @@ func ParseFront(ctx context.Context, stored, rest []byte, m *plan.Manifest, size
 		early.stop()
 		return nil, err
 	}
-	header, err := early.end(l)
+	h := &head{L: l}
+	h.Header, err = early.end(l)
 	if early == nil {
-		header, err = decodeHeader(ctx, scratch, l.Head(), l.RestFirst, m.Header, rest)
+		if keep && l.Rest.First <= keptFirst {
+			scratch = &h.First
+		}
+		h.Header, err = decodeHeader(ctx, scratch, l.Head(), l.RestFirst, m.Header, rest)
 	}
 	if err == nil {
-		err = l.SetHeader(ctx, header)
+		err = l.SetHeader(ctx, h.Header)
 	}
-	return &head{l, header}, err
+	return h, err
 }
 
 // parsePlan parses the stored bytes of a plan. scratch is memory for its text, and then may be

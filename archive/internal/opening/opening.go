@@ -39,8 +39,10 @@ type Options struct {
 	// Tail and Man, if Man is not nil, are those of the archive as well.
 	Tail czip.Tail
 	Man  *plan.Manifest
-	// First, if not nil, is block 0 of the rest, decoded.
-	First []byte
+	// First, if not nil, is block 0 of the rest, decoded. KeepFirst keeps it as it is decoded for the
+	// header, unless it is long: for a program that reads the whole image once.
+	First     []byte
+	KeepFirst bool
 }
 
 // Archive is an open archive. It is safe for concurrent use if its io.ReaderAt is. Its
@@ -124,7 +126,7 @@ func (a *Archive) openEnds(ctx context.Context, r io.ReaderAt, opts *Options) er
 		a.L, a.Header = opts.Plan, opts.Header
 		return nil
 	}
-	return a.openFront(ctx, r, end)
+	return a.openFront(ctx, r, end, opts.KeepFirst)
 }
 
 // openIndex opens the index, which begins with head.
