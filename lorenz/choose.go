@@ -57,6 +57,7 @@ type choices struct {
 	references     bool    // references are tried
 	refSaving      saving  // of references
 	refBits        float64 // estimated bits of a value, for each byte in the best other mode, up to which they are tried
+	refShortBits   float64 // the same for values that take less than refShort
 	refRun         int     // values in each of the runs on which they are estimated
 	diffSaving     saving  // of their differences, if coded as in the adaptive mode
 	refFar         bool    // these values may refer to all before, not only to those of their run
@@ -104,6 +105,7 @@ const (
 	nearSingle   = 32    // doubles are tried as float32 if at most 1/nearSingle of a sample would change
 	recursPlain  = 0.05  // repeats of floats are sought with the chosen predictor, too, if this share recurs without it
 	recursMore   = 0.02  // a predictor of integers replaces another one if its share is larger by this much
+	refShort     = 0.75  // bytes of a value in the best other mode
 	matchNew     = 2.5   // matches are not tried if more bytes than so many times their limit were not there before
 	textSaving   = 16    // text must save 1/textSaving of a block of numbers, since ranges of it cannot be decoded
 	goodRatio    = 16    // text is not tried for a short block of numbers that is already so many times shorter
@@ -187,7 +189,7 @@ func choicesFor(level Level, typ Type, n int) choices {
 		c.adaptiveFirst = true
 		c.shortText, c.matchLeast = 0, 0
 		if typ != Float32 {
-			c.refBits = 28 // estimates promise less than references keep
+			c.refShortBits = 28 // estimates promise less than references keep
 		}
 	}
 	switch level {

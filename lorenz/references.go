@@ -27,7 +27,11 @@ func (c *coder[T]) tryReferences(s *shape, dst, raw []byte, x *candidate[T], siz
 	if len(r) < entropy.GroupLen {
 		return dst
 	}
-	limit := s.refBits * float64(size) / float64(len(r))
+	value := float64(size) / float64(len(r))
+	limit := s.refBits * value
+	if value < refShort {
+		limit = max(limit, s.refShortBits*value)
+	}
 	if c.refs.Estimate(r, x.signed(s), s.refFar, s.rows(), 4, s.refRun, limit) > limit {
 		return dst
 	}
