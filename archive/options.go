@@ -34,7 +34,7 @@ type Preset string
 // The presets. The zero value is PresetDefault.
 const (
 	PresetFast     Preset = "fast"     // lorenz, speed first
-	PresetDefault  Preset = "default"  // lorenz
+	PresetDefault  Preset = "default"  // lorenz, with nearly all trials in images of 64 KiB to 8 MiB
 	PresetMax      Preset = "max"      // lorenz, ratio first
 	PresetPortable Preset = "portable" // shuffle + deflate: what every HDF5, netCDF-4 and Zarr reads
 )

@@ -208,7 +208,7 @@ func ParseParams(v []uint32) (Params, error) {
 // Level is how much work an encoder does to find a short form.
 type Level int
 
-// Levels of effort.
+// Levels of effort. The default is between Fast and Thorough.
 const (
 	Default  Level = iota
 	Fast           // a short search among transforms and predictors only
