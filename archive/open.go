@@ -23,7 +23,7 @@ import (
 // fields except Name are for archives.
 type OpenOptions struct {
 	Name   string // name of the file in errors; empty: the name passed to Open
-	Cache  int64  // bytes of decoded blocks kept; 0: 32 MiB, negative: none
+	Cache  int64  // bytes of decoded blocks kept; 0: 32 MiB, negative: none but that of the netCDF header, up to 64 KiB
 	Shared *Cache // a cache shared with other files; nil: a separate cache
 	Index  int64  // bytes of index pages kept; 0: 4 MiB
 	// Workers is the number of blocks decoded at the same time, however many goroutines

@@ -155,8 +155,10 @@ func choicesFor(level Level, typ Type, n int) choices {
 		c.refBits, c.refRun, c.refFar = 7, 64, false
 	}
 	c.repeatAlways = !typ.float() // the residuals of floats recur where the floats do
-	if level < Thorough && n <= smallBlock {
+	if level != Max && n <= smallBlock {
 		c.specialShare = 0.8 // a mask of fewer values saves little more than it costs
+	}
+	if level < Thorough && n <= smallBlock {
 		c.dictionaryFrom = 0
 		c.cells = false
 		c.references = false
@@ -207,7 +209,7 @@ func choicesFor(level Level, typ Type, n int) choices {
 		c.matchSaving = saving{}
 	}
 	c.manyValues = c.specialSample * 75 / 256
-	if level < Thorough && n <= smallBlock {
+	if level != Max && n <= smallBlock {
 		c.manyValues = math.MaxInt
 	}
 	return c
