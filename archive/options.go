@@ -268,7 +268,7 @@ func (o *WriteOptions) given(name string, g *plan.Geometry) (c filters.Chain, ok
 }
 
 // poolChain returns the chain of a pool. No filter option names its variables.
-func (o *WriteOptions) poolChain(t cdf3.Type, g *plan.Geometry) (filters.Chain, error) {
+func (o *WriteOptions) poolChain(_ []int, t cdf3.Type, g *plan.Geometry) (filters.Chain, error) {
 	return o.chainFor("*", t, g)
 }
 

@@ -174,7 +174,7 @@ func TestPoolsPay(t *testing.T) {
 		require.NoError(t, func() error { var err error; *o, err = o.withDefaults(); return err }())
 		h, err := cdf3.Read(bytes.NewReader(image), int64(len(image)))
 		require.NoError(t, err)
-		d, err := newDraft(context.Background(), h, int64(len(image)), o, plan.Pooled, func(o *plan.PlanOptions) { o.NoPools = true })
+		d, err := newDraft(context.Background(), h, int64(len(image)), o, plan.Pooled, func(o *plan.PlanOptions) { o.Pools = []plan.PlanPool{} })
 		require.NoError(t, err)
 		var plain bytes.Buffer
 		_, err = d.write(context.Background(), &plain, bytes.NewReader(image), &imageSums{})

@@ -191,16 +191,20 @@ func (k *keeper) options(o *plan.PlanOptions) {
 	if l.Layout() != plan.Pooled {
 		return
 	}
-	o.NoPools = len(l.Pools) == 0
-	o.PoolBlock = l.PoolBlock()
+	o.Pools = slices.Clone(l.Pools)
+	if o.Pools == nil {
+		o.Pools = []plan.PlanPool{}
+	}
+	if !k.shape {
+		for i := range o.Pools {
+			o.Pools[i].Block = nil
+		}
+	}
 	o.Named = func(name string) (named, filtered bool) {
 		if slices.ContainsFunc(k.vars[name], func(v int) bool { return k.src.vars[v] >= 0 }) {
 			return true, true
 		}
 		return k.o.named(name)
-	}
-	o.Pays = func(vars []int) bool {
-		return slices.ContainsFunc(l.Pools, func(p plan.PlanPool) bool { return slices.Equal(p.Vars, vars) })
 	}
 }
 
@@ -218,23 +222,25 @@ func (k *keeper) chainFor(name string, t cdf3.Type, g *plan.Geometry) (filters.C
 			return keep(k.from.L, i, t, g)
 		}
 		if k.src.pooled != nil && k.src.pooled[v] >= 0 {
-			return keep(k.from.L, len(k.from.L.Vars)+k.from.L.Member(int(k.src.pooled[v])).Pool, t, g)
+			return k.keepPool(v, t, g)
 		}
 	}
 	return k.o.chainFor(name, t, g) // it had no blocks
 }
 
-func (k *keeper) poolChain(t cdf3.Type, g *plan.Geometry) (filters.Chain, error) {
-	if _, ok := k.o.given("*", g); ok {
-		return k.o.poolChain(t, g)
+// poolChain returns the chain that the options name for all variables, else that of the
+// source's pool with the first of them.
+func (k *keeper) poolChain(vars []int, t cdf3.Type, g *plan.Geometry) (filters.Chain, error) {
+	if _, ok := k.o.given("*", g); !ok && k.src.pooled != nil && k.src.pooled[vars[0]] >= 0 {
+		return k.keepPool(vars[0], t, g)
 	}
+	return k.o.poolChain(vars, t, g)
+}
+
+// keepPool returns the chain of the source's pool with variable v, for blocks of geometry g.
+func (k *keeper) keepPool(v int, t cdf3.Type, g *plan.Geometry) (filters.Chain, error) {
 	l := k.from.L
-	for i, p := range l.Pools {
-		if p.Type == t.String() && slices.Equal(p.Shape, g.Shape) {
-			return keep(l, len(l.Vars)+i, t, g)
-		}
-	}
-	return k.o.poolChain(t, g)
+	return keep(l, len(l.Vars)+l.Member(int(k.src.pooled[v])).Pool, t, g)
 }
 
 // codecs returns the codecs of a chain as the source has them, if this program lacks one

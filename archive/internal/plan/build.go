@@ -27,26 +27,25 @@ type PlanOptions struct {
 	Head      filters.Chain // of the block with the netCDF header, as a user would write it
 	Joined    int64         // a rest of at most so many bytes after the header shares the header's block
 	Rest      filters.Chain // of the further blocks of the rest
-	// Chain returns the chain of a variable, and Pool that of a pool of type t. Variables
-	// that are Named, because the user has chosen a chain for them, are in no pool.
+	// Chain returns the chain of a variable, and Pool that of a pool of variables of type t.
+	// Variables that are Named, because the user has chosen a chain for them, are in no pool.
 	Chain func(name string, t cdf3.Type, g *Geometry) (filters.Chain, error)
-	Pool  func(t cdf3.Type, g *Geometry) (filters.Chain, error)
+	Pool  func(vars []int, t cdf3.Type, g *Geometry) (filters.Chain, error)
 	// Filtered variables are those named with at least one filter or a block shape. They have
 	// blocks however small they are.
 	Named func(name string) (named, filtered bool)
 	// Trial returns the stored bytes of the blocks of variables, one after another, so that
 	// only pools that pay are made. Nil: all of them.
 	Trial func(vars []int, c filters.Chain, g *Geometry) (int64, error)
-	// Pays, if not nil, reports whether a pool of these variables is made. It replaces Trial.
-	Pays func(vars []int) bool
+	// Pools, if not nil, are the pools, as another plan for the same header has them, but for
+	// variables that are Named. Pools without a Block have blocks of PoolBlock.
+	Pools []PlanPool
 	// Shape, if not nil, returns the block shape of variable n, or nil for the shape that
 	// follows from Block.
 	Shape func(n int) ([]int64, error)
 	// Headers bounds the local headers and directory records of blocks. A plan that has
 	// more of them is ErrMetadata.
 	Headers int64
-	// NoPools leaves small variables in the rest.
-	NoPools bool
 	// Kept, if not nil, returns the codecs of a chain of blocks of n bytes as another archive
 	// has them, and why they are not in its view. ok is false if they are not to be kept.
 	Kept func(c filters.Chain, n int64) (f []PlanFilter, why NotViewed, ok bool)
@@ -163,7 +162,11 @@ func (b *planBuilder) addVars() error {
 	segs, reasons := unlimited.Plan(h, b.p.Image.Size)
 	pooled := make([]bool, len(h.Vars))
 	var pools []*pool
-	if b.lay == Pooled && !b.o.NoPools {
+	switch {
+	case b.lay != Pooled:
+	case b.o.Pools != nil:
+		pools = b.givenPools()
+	default:
 		var err error
 		if pools, err = b.poolsThatPay(choosePools(b.ctx, h, b.o.poolBlock(), b.mayPool(reasons))); err != nil {
 			return err
@@ -248,13 +251,18 @@ func (b *planBuilder) addVar(i int, seg unlimited.Segment, names *PathNames) err
 func (b *planBuilder) mayPool(reasons []unlimited.Reason) []int {
 	vars := make([]int, 0, len(b.h.Vars))
 	for i := range b.h.Vars {
-		v := &b.h.Vars[i]
-		named, filtered := b.o.Named(v.Name)
-		if reasons[i] == unlimited.Blocked && v.Len > 0 && !filtered && !(named && v.Len >= pooledBelow) {
+		if reasons[i] == unlimited.Blocked && b.h.Vars[i].Len > 0 && !b.ownBlocks(i) {
 			vars = append(vars, i)
 		}
 	}
 	return vars
+}
+
+// ownBlocks reports whether variable n has blocks of its own because it is named.
+func (b *planBuilder) ownBlocks(n int) bool {
+	v := &b.h.Vars[n]
+	named, filtered := b.o.Named(v.Name)
+	return filtered || named && v.Len >= pooledBelow
 }
 
 // addPool adds a pool to the plan.

@@ -76,7 +76,7 @@ func testOptions() *PlanOptions {
 	return &PlanOptions{
 		Block: 1 << 10, Memory: 8 << 10, Headers: 1 << 20,
 		Chain: func(string, cdf3.Type, *Geometry) (filters.Chain, error) { return chain, nil },
-		Pool:  func(cdf3.Type, *Geometry) (filters.Chain, error) { return chain[1:], nil },
+		Pool:  func([]int, cdf3.Type, *Geometry) (filters.Chain, error) { return chain[1:], nil },
 		Named: func(string) (named, filtered bool) { return false, false },
 	}
 }

@@ -37,6 +37,7 @@ type pool struct {
 	longest int64   // bytes of the longest variable
 	shape   []int64 // of the first variable, and in a stack of each
 	stack   bool
+	block   int64 // the first dimension of its blocks, or 0 for those of the target size
 }
 
 // choosePools divides the given variables of a header, none of them empty, into pools:
@@ -121,8 +122,10 @@ func (p *pool) plan(target int64) PlanPool {
 	}
 	block := slices.Clone(shape)
 	row := p.bytes / shape[0]
-	blocks := CeilDiv(shape[0], max(1, target/row))
-	block[0] = CeilDiv(shape[0], blocks)
+	block[0] = min(p.block, shape[0])
+	if p.block == 0 {
+		block[0] = CeilDiv(shape[0], CeilDiv(shape[0], max(1, target/row)))
+	}
 	return PlanPool{Vars: p.vars, Type: p.t.String(), Shape: shape, Block: block}
 }
 
@@ -134,23 +137,31 @@ func (o *PlanOptions) poolBlock() int64 {
 	return min(o.Block, poolTarget)
 }
 
-// PoolBlock returns a target size of the blocks of pools, in bytes, with which they are as long as
-// those of the plan. 0 is the target of plans without one.
-func (l *Resolved) PoolBlock() int64 {
-	longest := int64(0)
-	for i, p := range l.Pools {
-		if p.Type != cdf3.Char.String() {
-			longest = max(longest, l.Geoms[len(l.Vars)+i].BlockLen)
+// givenPools returns the pools that the options have, without variables that have blocks of
+// their own.
+func (b *planBuilder) givenPools() []*pool {
+	var pools []*pool
+	for _, given := range b.o.Pools {
+		p := &pool{}
+		for _, n := range given.Vars {
+			v := &b.h.Vars[n]
+			if b.ownBlocks(n) {
+				continue
+			}
+			if len(p.vars) == 0 {
+				p.t, p.shape, p.stack = v.Type, v.Shape, v.Type != cdf3.Char
+			}
+			p.stack = p.stack && len(v.Shape) == len(given.Shape)-1
+			p.add(n, v)
+		}
+		if len(given.Block) > 0 {
+			p.block = given.Block[0]
+		}
+		if len(p.vars) > 0 {
+			pools = append(pools, p)
 		}
 	}
-	if longest <= poolTarget {
-		return 0
-	}
-	target := int64(LongPool)
-	for target < longest {
-		target *= 4
-	}
-	return target
+	return pools
 }
 
 // layPool returns a pool as the plan has it but for the number of its chain.
@@ -161,16 +172,13 @@ func (b *planBuilder) layPool(p *pool) (PlanPool, *Geometry, filters.Chain, erro
 		return pp, nil, nil, fmt.Errorf("archive: internal error: pool: %w", err)
 	}
 	g.Stack = p.stack && pp.Block[0] > 1
-	chain, err := b.o.Pool(p.t, g)
+	chain, err := b.o.Pool(p.vars, p.t, g)
 	return pp, g, chain, err
 }
 
 // poolsThatPay drops the pools whose variables take fewer bytes as blocked variables or in
 // the rest.
 func (b *planBuilder) poolsThatPay(pools []*pool) ([]*pool, error) {
-	if b.o.Pays != nil {
-		return slices.DeleteFunc(pools, func(p *pool) bool { return !b.o.Pays(p.vars) }), nil
-	}
 	if b.o.Trial == nil {
 		return pools, nil
 	}
