@@ -8,52 +8,94 @@ import (
 	"github.com/cdfz-format/cdfz/filters"
 )
 
-// memoLimit bounds the bytes that a Memo keeps.
-const memoLimit = 16 << 20
+const (
+	memoLimit   = 16 << 20 // bytes of payloads that a Memo keeps
+	memoEntries = 1 << 17  // and lengths
+)
 
 // Memo keeps encoded blocks, for images that are archived in several layouts with many
-// blocks in common. It is safe for concurrent use. Nil keeps nothing.
+// blocks in common. If it is full, it keeps their lengths. It is safe for concurrent use. Nil
+// keeps nothing.
 type Memo struct {
-	seed   maphash.Seed
+	seeds  [2]maphash.Seed
 	mu     sync.Mutex
 	blocks map[memoKey]memoBlock
 	bytes  int
 }
 
+// memoKey names a block by a hash of 128 bits. Its seeds are random, so that no image can have
+// blocks that are made to collide.
 type memoKey struct {
 	chain string
-	hash  uint64 // of the raw bytes
+	hash  [2]uint64 // of the raw bytes
+	n     int       // of them
 }
 
 type memoBlock struct {
-	raw, payload []byte
-	mask         uint32
+	payload []byte // nil if it is not kept
+	n       int
+	mask    uint32
 }
 
 // NewMemo returns an empty Memo.
-func NewMemo() *Memo { return &Memo{seed: maphash.MakeSeed(), blocks: map[memoKey]memoBlock{}} }
+func NewMemo() *Memo {
+	return &Memo{seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, blocks: map[memoKey]memoBlock{}}
+}
 
 // Encode encodes a block like the coder, or returns what the coder returned for the same bytes.
 func (m *Memo) Encode(c *filters.Coder, dst, raw []byte) (out []byte, mask uint32, err error) {
 	if m == nil || filters.Observed() {
 		return c.Encode(dst, raw)
 	}
-	key := memoKey{c.Chain().String(), maphash.Bytes(m.seed, raw)}
-	m.mu.Lock()
-	b, ok := m.blocks[key]
-	m.mu.Unlock()
-	if ok && bytes.Equal(b.raw, raw) {
+	key, b, ok := m.look(c, raw)
+	if ok && b.payload != nil {
 		return append(dst, b.payload...), b.mask, nil
 	}
-	if out, mask, err = c.Encode(dst, raw); err != nil {
-		return out, mask, err
+	if out, mask, err = c.Encode(dst, raw); err == nil {
+		m.keep(key, out[len(dst):], mask)
 	}
-	payload := out[len(dst):]
+	return out, mask, err
+}
+
+// Len returns how many bytes a block is long when it is encoded. It encodes into *scratch unless
+// the block is known.
+func (m *Memo) Len(c *filters.Coder, scratch *[]byte, raw []byte) (n int, err error) {
+	var key memoKey
+	if m != nil {
+		k, b, ok := m.look(c, raw)
+		if ok {
+			return b.n, nil
+		}
+		key = k
+	}
+	out, mask, err := c.Encode((*scratch)[:0], raw)
+	if err != nil {
+		return 0, err
+	}
+	*scratch = out
+	if m != nil {
+		m.keep(key, out, mask)
+	}
+	return len(out), nil
+}
+
+func (m *Memo) look(c *filters.Coder, raw []byte) (memoKey, memoBlock, bool) {
+	key := memoKey{c.Chain().String(), [2]uint64{maphash.Bytes(m.seeds[0], raw), maphash.Bytes(m.seeds[1], raw)}, len(raw)}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if n := len(raw) + len(payload); m.bytes+n <= memoLimit {
-		m.bytes += n
-		m.blocks[key] = memoBlock{bytes.Clone(raw), bytes.Clone(payload), mask}
+	b, ok := m.blocks[key]
+	return key, b, ok
+}
+
+func (m *Memo) keep(key memoKey, payload []byte, mask uint32) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	b := memoBlock{n: len(payload), mask: mask}
+	if len(payload) > 0 && m.bytes+len(payload) <= memoLimit {
+		m.bytes += len(payload)
+		b.payload = bytes.Clone(payload)
 	}
-	return out, mask, nil
+	if len(m.blocks) < memoEntries {
+		m.blocks[key] = b
+	}
 }
