@@ -102,7 +102,7 @@ func (s *blockSizer) choose(ctx context.Context, n int, o *WriteOptions, targets
 	tries := []*WriteOptions{o}
 	if o.Preset == PresetMax {
 		quick := *o
-		quick.Preset = PresetDefault // which encodes many times as fast, but promises too much for some
+		quick.Preset = PresetDefault // which encodes faster, but promises too much for some
 		tries = []*WriteOptions{&quick, o}
 	}
 	target := int64(0)
@@ -133,10 +133,7 @@ func (s *blockSizer) shortest(ctx context.Context, v *cdf3.Var, shape []int64, s
 			return 0, err
 		}
 		for _, raw := range samples {
-			if err := ctx.Err(); err != nil {
-				return 0, err
-			}
-			stored, err := storedLen(s.memo, &s.out, raw, coder, g)
+			stored, err := storedLen(ctx, s.memo, &s.out, raw, coder, g)
 			if err != nil {
 				return 0, err
 			}

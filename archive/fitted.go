@@ -2,6 +2,7 @@ package archive
 
 import (
 	"bytes"
+	"context"
 	"slices"
 
 	"github.com/zeebo/xxh3"
@@ -175,7 +176,7 @@ func (s *smallWriter) storedLen(raw []byte, c filters.Chain, g *plan.Geometry) (
 	if err != nil {
 		return 0, err
 	}
-	return storedLen(s.memo, &s.out, raw, coder, g)
+	return storedLen(s.ctx, s.memo, &s.out, raw, coder, g)
 }
 
 // coderFor returns the coder of a chain for blocks of an image of size bytes.
@@ -188,11 +189,13 @@ func coderFor(c filters.Chain, size int64) (*filters.Coder, error) {
 }
 
 // storedLen is the length of the stored bytes of all blocks of an array. out is memory for one of them.
-func storedLen(memo *encode.Memo, out *[]byte, raw []byte, coder *filters.Coder, g *plan.Geometry) (int64, error) {
-	var err error
+func storedLen(ctx context.Context, memo *encode.Memo, out *[]byte, raw []byte, coder *filters.Coder, g *plan.Geometry) (int64, error) {
 	var padded []byte
 	sum := int64(0)
 	for b := range g.Blocks {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
 		off, n := g.At(b)
 		block := raw[off : off+n]
 		if n < g.BlockLen {
@@ -200,10 +203,11 @@ func storedLen(memo *encode.Memo, out *[]byte, raw []byte, coder *filters.Coder,
 			g.Pad(padded, int64(copy(padded, block)))
 			block = padded
 		}
-		if *out, _, err = memo.Encode(coder, (*out)[:0], block); err != nil {
+		k, err := memo.Len(coder, out, block)
+		if err != nil {
 			return 0, err
 		}
-		sum += int64(len(*out))
+		sum += int64(k)
 	}
 	return sum, nil
 }

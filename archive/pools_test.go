@@ -276,6 +276,9 @@ func TestLongPools(t *testing.T) {
 	require.LessOrEqual(t, block(image), int64(1<<20))
 	copy(at[half:], at[:half])
 	require.Equal(t, int64(len(at)), block(image))
+	// A size that the user has chosen holds for pools, too.
+	l := open(t, pack(t, image, &WriteOptions{Zarr: ZarrNever, Preset: PresetMax, Block: 512 << 10})).L
+	require.LessOrEqual(t, l.Geoms[len(l.Vars)].BlockLen, int64(512<<10))
 }
 
 // TestPoolsNamed checks that a variable with a filter option by name is blocked, not pooled.

@@ -36,6 +36,7 @@ const (
 type made struct {
 	*Result
 	bytes []byte
+	plan  []byte // as it is stored
 }
 
 // smallWriter archives one image in memory, in several layouts, to find the smallest.
@@ -49,6 +50,7 @@ type smallWriter struct {
 
 	*smallBuffers
 	segments []unlimited.Segment
+	last     *made        // by pooled
 	whole    map[int]bool // whether a variable has one block, for those examined so far
 	sizes    blockSizer
 }
@@ -112,7 +114,7 @@ func (s *smallWriter) most(best *made) (*made, error) {
 		if err != nil {
 			return nil, err
 		}
-		if i == 0 && m.Size < best.Size-best.Size/longerShare {
+		if i == 0 && long.ownBlock && m.Size < best.Size-best.Size/longerShare {
 			longest := long
 			longest.poolBlock = longestPool
 			tries = []*WriteOptions{&long, &longest, &d}
@@ -131,7 +133,7 @@ func (s *smallWriter) write(d *draft) (*made, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &made{res, bytes.Clone(s.archive.Bytes())}, nil
+	return &made{res, bytes.Clone(s.archive.Bytes()), d.front[0].Payload}, nil
 }
 
 // view plans an archive with a view, or returns nil if a view is not worth its bytes.
@@ -214,7 +216,8 @@ func (p Preset) mostSingle() int64 {
 	return 0
 }
 
-// pooled makes the archive in the layout Pooled, or returns nil if that is impossible.
+// pooled makes the archive in the layout Pooled, or returns nil if that is impossible. If the plan is the
+// last one, its archive is, too.
 func (s *smallWriter) pooled(size int64) (*made, error) {
 	d, err := newDraft(s.ctx, s.h, size, s.o, plan.Pooled, s.fitted, s.trials)
 	if errors.Is(err, plan.ErrMetadata) {
@@ -223,15 +226,15 @@ func (s *smallWriter) pooled(size int64) (*made, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.write(d)
+	if s.last == nil || !bytes.Equal(s.last.plan, d.front[0].Payload) {
+		s.last, err = s.write(d)
+	}
+	return s.last, err
 }
 
 // trials lets a plan have the pools only that pay.
 func (s *smallWriter) trials(o *plan.PlanOptions) {
 	o.Trial = func(vars []int, c filters.Chain, g *plan.Geometry) (int64, error) {
-		if err := s.ctx.Err(); err != nil {
-			return 0, err
-		}
 		return s.storedLen(s.raw(vars...), c, g)
 	}
 }
