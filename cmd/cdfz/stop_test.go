@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/stop"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 )
 
@@ -210,6 +211,40 @@ func TestSignals(t *testing.T) {
 		require.Equal(t, want, cmd.ProcessState.ExitCode(), "%s", &msg)
 		require.Equal(t, "cdfz: standard input: interrupted\n", msg.String())
 		require.Empty(t, names(t, dir))
+	}
+}
+
+// TestClosedPipe checks that a reader of standard output that stops early is no failure: there is no
+// message, and the exit code is that of SIGPIPE.
+func TestClosedPipe(t *testing.T) {
+	dir := t.TempDir()
+	src := classicInto(t, dir, "a.nc")
+	archived := src + fileio.Suffix
+	var out bytes.Buffer
+	require.Equal(t, terminal.ExitDone, run(t.Context(), []string{"archive", "--parity", "5%", src}, nil, &out, &out), out.String())
+	for _, args := range [][]string{
+		{"archive", "-o", "-", src},
+		{"restore", "-o", "-", archived},
+		{"copy", archived, "-"},
+		{"copy", "--to", "classic", archived, "-"},
+		{"export", "--to", "nc4", "-o", "-", archived},
+		{"export", "--refs", "json", "-o", "-", archived},
+		{"repair", "-o", "-", archived},
+		{"catalogue", "-o", "-", archived},
+		{"join", "-o", "-", archived},
+		{"get", archived, "ta"},
+		{"get", "--format", "npy", archived, "ta"},
+		{"dump", archived},
+		{"info", archived},
+		{"verify", "--json", archived},
+	} {
+		r, w, err := os.Pipe()
+		require.NoError(t, err)
+		require.NoError(t, r.Close())
+		var stderr bytes.Buffer
+		require.Equal(t, stop.ExitSignal+stop.Pipe, run(t.Context(), args, nil, w, &stderr), "%v: %s", args, &stderr)
+		require.Empty(t, stderr.String(), "%v", args)
+		require.NoError(t, w.Close())
 	}
 }
 

@@ -92,16 +92,18 @@ func (a *Terminal) Usage(err error) {
 }
 
 // Fail reports an error of a file and raises the exit code. It returns the text and the
-// code.
+// code. It reports nothing if the reader of standard output has read enough: see Exit.
 func (a *Terminal) Fail(file string, err error) (string, int) {
 	text, code := a.Describe(file, err)
+	isOut := a.Out.err != nil && errors.Is(err, a.Out.err)
+	if isOut && errors.Is(err, syscall.EPIPE) {
+		return text, code
+	}
 	a.SetCode(code)
-	if a.Out.err == nil || !errors.Is(err, a.Out.err) || !errors.Is(err, syscall.EPIPE) {
-		a.Message("%s: %s", file, text)
-		a.Out.reported = a.Out.reported || a.Out.err != nil && errors.Is(err, a.Out.err)
-		if text != "interrupted" {
-			a.hint(err)
-		}
+	a.Message("%s: %s", file, text)
+	a.Out.reported = a.Out.reported || isOut
+	if text != "interrupted" {
+		a.hint(err)
 	}
 	return text, code
 }
