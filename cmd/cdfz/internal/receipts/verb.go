@@ -82,7 +82,7 @@ below the FILE that was archived. So a tree of archives, or a copy of it, can be
 FILE may be a URL or an object s3://BUCKET/KEY, too.
 
 The exit code is 3 if FILE or an archive is damaged, and 1 if an archive is missing or
-holds another file, or if FILE has no receipts.`,
+holds another file, or if no FILE has a receipt.`,
 		Example: cli.Examples(
 			"cdfz archive --receipts proof.jsonl --delete-source data/",
 			"cdfz receipts proof.jsonl",
@@ -114,17 +114,28 @@ holds another file, or if FILE has no receipts.`,
 }
 
 func (v *checker) run(ctx context.Context, args []string) {
+	unread := 0
+	var shown []string
 	for _, name := range args {
 		if v.Stopped(ctx) {
 			return
 		}
+		shown = append(shown, terminal.ShowName(name))
 		if err := v.read(ctx, name); err != nil {
-			v.FailFile(name, err)
+			unread++
+			v.FailFile(terminal.ShowName(name), err)
 		}
 	}
 	v.check(ctx)
 	if v.Stopped(ctx) {
 		return
+	}
+	switch {
+	case v.sum.Receipts > 0 || v.sum.Damaged > 0 || unread > 0:
+	case len(args) == 0:
+		v.FailFile(terminal.ShowName(v.Select.From), errors.New("no names in this list"))
+	default: // one of several may have none: that of a shard without files
+		v.FailFile(strings.Join(shown, ", "), errors.New("no receipts: nothing is proved"))
 	}
 	if v.JSON {
 		v.Emit(struct {
