@@ -298,10 +298,7 @@ func (v *cataloguer) describe(ctx context.Context, a *cli.App, j fileio.Job) ([]
 		file.Proved = v.proofs.last(v.App, j.Name, in, info.SHA256)
 	}
 	rows, err := catalogue.Describe(ctx, f, file)
-	if errors.Is(err, archive.ErrCorrupt) {
-		err = terminal.Hinted(err, "cdfz verify lists all damage")
-	}
-	return rows, err
+	return rows, fileio.ExplainDamage(err, f, "cdfz verify lists all damage")
 }
 
 // write writes OUT.

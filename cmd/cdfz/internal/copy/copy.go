@@ -245,11 +245,8 @@ func (v *copier) run(ctx context.Context, j fileio.Job) error {
 	} else {
 		err = v.rewrite(ctx, in, f, rep)
 	}
-	if errors.Is(err, archive.ErrCorrupt) {
-		err = terminal.Hinted(err, "cdfz verify lists all damage")
-	}
 	if err != nil {
-		return err
+		return fileio.ExplainDamage(err, f, "cdfz verify lists all damage")
 	}
 	rep.Seconds = display.Round(time.Since(start).Seconds(), 6)
 	v.StopProgress()

@@ -154,7 +154,7 @@ func (v *dumper) run(ctx context.Context, name string, named bool) error {
 		fallthrough
 	default:
 		if err == nil {
-			err = cdl.Dump(ctx, dst, f, &v.o)
+			err = fileio.ExplainDamage(cdl.Dump(ctx, dst, f, &v.o), f, "cdfz verify lists all damage")
 		}
 	}
 	if err == nil && dst.Target() != nil {

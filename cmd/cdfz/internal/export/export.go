@@ -220,11 +220,8 @@ func (v *exporter) run(ctx context.Context, name string) error {
 	defer v.StopProgress()
 	rep := &report{File: terminal.ReportName(name), Target: v.Dest, To: v.to, Size: in.Size}
 	start := time.Now()
-	if err = v.write(ctx, in, f, rep); errors.Is(err, archive.ErrCorrupt) {
-		err = terminal.Hinted(err, "cdfz verify lists all damage")
-	}
-	if err != nil {
-		return err
+	if err = v.write(ctx, in, f, rep); err != nil {
+		return fileio.ExplainDamage(err, f, "cdfz verify lists all damage")
 	}
 	rep.Seconds = display.Round(time.Since(start).Seconds(), 6)
 	v.StopProgress()

@@ -228,7 +228,7 @@ func (v *getter) run(ctx context.Context, name string, selections []*export.Sele
 	for _, s := range selections {
 		x, err := s.Apply(ctx, r.f, &v.o)
 		if err != nil {
-			return nearName(v.nearValue(ctx, r.f, s, err))
+			return nearName(v.nearValue(ctx, r.f, s, fileio.ExplainDamage(err, r.f, "cdfz verify lists all damage")))
 		}
 		// The range of values may have been meant as one of indices.
 		if x.Len() == 0 && strings.Contains(s.Text, "=") {
@@ -320,11 +320,8 @@ func (r *getRun) one(ctx context.Context, path string, sel []*export.Values) err
 		write = r.toArchive
 	}
 	n, err := write(ctx, path, writer)
-	if errors.Is(err, archive.ErrCorrupt) {
-		err = terminal.Hinted(err, "cdfz verify lists all damage")
-	}
 	if err != nil {
-		return err
+		return fileio.ExplainDamage(err, r.f, "cdfz verify lists all damage")
 	}
 	stop()
 	r.tell(path, sel, n, blocks)

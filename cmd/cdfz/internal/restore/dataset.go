@@ -2,7 +2,6 @@ package restore
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/cdfz-format/cdfz/archive"
@@ -37,11 +36,8 @@ func (v *restorer) dataset(ctx context.Context, j fileio.Job) error {
 	if err == nil {
 		err = dst.Commit(ctx)
 	}
-	if errors.Is(err, archive.ErrCorrupt) {
-		return terminal.Hinted(err, "cdfz verify lists all damage of an archive")
-	}
 	if err != nil {
-		return err
+		return fileio.ExplainDamage(err, f, "cdfz verify lists all damage of an archive")
 	}
 	v.restored(&restoreReport{File: terminal.ReportName(j.Name), Target: path, Size: size, ArchiveSize: in.Size, Seconds: display.Round(time.Since(start).Seconds(), 6)})
 	return nil

@@ -78,7 +78,8 @@ root runs cdfz.
 --salvage restores the intact parts of a damaged archive, lists lost values by variable
 and index range, and writes fill values in their place. The exit code is then 3. If the
 index is lost and a block has two intact versions that differ, the first is restored,
-the block is listed, and the exit code is 3, too.
+the block is listed, and the exit code is 3, too. --salvage does not use parity: cdfz repair
+heals an archive that has some.
 
 A FILE that ends in .ncml, which cdfz join makes, is restored as one file of all its
 members: tas.ncml becomes tas.nc, as ncrcat or ncecat would make it.
@@ -221,11 +222,8 @@ func (v *restorer) one(ctx context.Context, j fileio.Job) error {
 			return v.WriteObject(ctx, path, in, file, func(path string) error { return archive.RestoreFile(ctx, path, f, o, file) })
 		})
 	}
-	if errors.Is(err, archive.ErrCorrupt) {
-		return terminal.Hinted(err, "cdfz verify lists all damage, cdfz restore --salvage restores the rest")
-	}
 	if err != nil {
-		return err
+		return fileio.ExplainDamage(err, f, "cdfz verify lists all damage, cdfz restore --salvage restores the rest")
 	}
 	rep := restoreReport{File: terminal.ReportName(j.Name), Target: path, Size: info.ImageSize, ArchiveSize: in.Size, SHA256: info.SHA256,
 		Seconds: display.Round(time.Since(start).Seconds(), 6), Loss: report.LossOf(f)}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/cdfz-format/cdfz/archive/parity"
 	"github.com/cdfz-format/cdfz/archive/repair"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
@@ -68,21 +69,28 @@ func (v *restorer) salvage(ctx context.Context, j fileio.Job) error {
 	if len(s.Rounded) > 0 {
 		v.Message("warning: %s: values of %s were rounded before they were archived; the file differs from the source", in.Name, display.Count(int64(len(s.Rounded)), "variable"))
 	}
-	v.reportSalvage(terminal.ShowName(j.Name), &rep, s.SHA256 != "")
+	if v.reportSalvage(terminal.ShowName(j.Name), &rep, s.SHA256 != "") {
+		return nil
+	}
+	if set, err := parity.Find(ctx, in.R, in.Size, nil); err == nil && set != nil {
+		v.Message("warning: %s: the archive has parity, which --salvage does not use: cdfz repair may heal it", in.Name)
+	}
 	return nil
 }
 
-func (v *restorer) reportSalvage(name string, rep *salvageReport, known bool) {
+// reportSalvage reports whether the target is as good as the original, as far as is known.
+func (v *restorer) reportSalvage(name string, rep *salvageReport, known bool) (whole bool) {
 	if rep.Identical {
 		rep.Contradicted = report.DamageList(nil) // the first version was the right one
 	}
-	if len(rep.Lost) > 0 || len(rep.Contradicted) > 0 || known && !rep.Identical {
+	whole = len(rep.Lost) == 0 && len(rep.Contradicted) == 0 && (rep.Identical || !known)
+	if !whole {
 		v.SetCode(terminal.ExitDamaged)
 		v.Entry.Outcome, v.Entry.Exit = runlog.Damaged, terminal.ExitDamaged
 	}
 	if v.JSON {
 		v.Emit(rep)
-		return
+		return whole
 	}
 	report.PrintDamage(&v.Terminal, name, rep.Lost)
 	report.PrintDamage(&v.Terminal, name, rep.Contradicted)
@@ -100,4 +108,5 @@ func (v *restorer) reportSalvage(name string, rep *salvageReport, known bool) {
 		line += "all blocks are intact; the SHA-256 of the original is lost"
 	}
 	v.Report("%s", line)
+	return whole
 }

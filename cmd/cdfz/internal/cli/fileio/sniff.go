@@ -85,9 +85,24 @@ func ExplainNotArchive(in *Input, err error) error {
 		}
 		return fmt.Errorf("%w: it is %s", err, k)
 	case errors.Is(err, archive.ErrCorrupt):
-		return terminal.Hinted(err, "cdfz verify lists all damage, cdfz repair rebuilds the end of an archive")
+		return terminal.Hinted(err, "cdfz repair rebuilds the end of an archive, and heals more if there is parity; cdfz verify lists all damage")
 	}
 	return err
+}
+
+// ExplainDamage adds advice to an error of damage in an open archive or dataset. If there is parity,
+// repair comes first: it may heal what the other advice gives up.
+func ExplainDamage(err error, f *archive.File, advice string) error {
+	if !errors.Is(err, archive.ErrCorrupt) {
+		return err
+	}
+	switch info, ok := f.Info(); {
+	case !ok: // joined files
+		advice = "cdfz repair may heal an archive that has parity; " + advice
+	case info.Parity:
+		advice = "the archive has parity, from which cdfz repair may heal it; " + advice
+	}
+	return terminal.Hinted(err, "%s", advice)
 }
 
 // ExplainNotNetCDF adds the kind of a file to the error that it is neither an archive nor a
