@@ -230,6 +230,7 @@ func TestClosedPipe(t *testing.T) {
 		{"export", "--to", "nc4", "-o", "-", archived},
 		{"export", "--refs", "json", "-o", "-", archived},
 		{"repair", "-o", "-", archived},
+		{"parity", "-o", "-", "-p", "10%", archived},
 		{"catalogue", "-o", "-", archived},
 		{"join", "-o", "-", archived},
 		{"get", archived, "ta"},

@@ -17,6 +17,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/internal/atomicfile"
 )
 
 // protector runs the verb parity.
@@ -78,7 +79,7 @@ cdfz repair -f cuts them off.`,
 	a.MemoryFlag(cmd)
 	a.JSONFlag(cmd)
 	a.VerboseFlag(cmd)
-	a.DestFlag(cmd, "write a new archive to `OUT`: a name, or a folder")
+	a.DestFlag(cmd, "write a new archive to `OUT`: a name, a folder, or - for standard output")
 	return cmd
 }
 
@@ -113,9 +114,12 @@ func (v *protector) one(ctx context.Context, j fileio.Job) error {
 		}
 	}
 	rep.Changed = true
-	if v.Dest == "" && !overlaps {
+	switch {
+	case v.Dest == "" && !overlaps:
 		err = v.append(ctx, in, rep)
-	} else {
+	case v.Dest == terminal.StdoutName:
+		err = v.toStdout(ctx, in, has, rep)
+	default:
 		err = v.copy(ctx, in, has, rep)
 	}
 	if err != nil {
@@ -180,6 +184,35 @@ func (v *protector) copy(ctx context.Context, in *fileio.Input, has bool, rep *a
 		return err
 	}
 	defer t.Close()
+	if err := v.write(ctx, t, in, has, rep); err != nil {
+		return err
+	}
+	return v.Commit(t)
+}
+
+// toStdout writes a new archive to standard output.
+func (v *protector) toStdout(ctx context.Context, in *fileio.Input, has bool, rep *added) error {
+	t, err := atomicfile.Temp() // parity is added to a file
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	if err := v.write(ctx, t, in, has, rep); err != nil {
+		return err
+	}
+	_, err = io.Copy(fileio.CtxWriter{Ctx: ctx, W: v.Out}, io.NewSectionReader(t, 0, rep.Size))
+	return err
+}
+
+// target is a file in which a new archive is made.
+type target interface {
+	parity.File
+	io.Writer
+	Truncate(size int64) error
+}
+
+// write makes a new archive in an empty file.
+func (v *protector) write(ctx context.Context, t target, in *fileio.Input, has bool, rep *added) (err error) {
 	if _, err := io.Copy(fileio.CtxWriter{Ctx: ctx, W: t}, io.NewSectionReader(in.R, 0, in.Size)); err != nil {
 		return err
 	}
@@ -195,15 +228,13 @@ func (v *protector) copy(ctx context.Context, in *fileio.Input, has bool, rep *a
 		}
 		rep.Parity, rep.Size = l.Bytes().Len, l.Size
 	}
-	if err := in.Changed(); err != nil {
-		return err
-	}
-	return v.Commit(t)
+	return in.Changed()
 }
 
 func (v *protector) done(rep *added, start time.Time) error {
 	rep.Seconds = display.Round(time.Since(start).Seconds(), 6)
 	switch {
+	case v.Dest == terminal.StdoutName:
 	case v.JSON:
 		v.Emit(rep)
 	case !rep.Changed && rep.Parity > 0:
