@@ -5,6 +5,7 @@ package bench
 import (
 	"context"
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -118,7 +119,7 @@ shuffle+zstd or shuffle+zstd:19, or filters as -F takes them: 2|32015,19.`,
 	f.StringSliceVar(&blocks, "blocks", defaultBlocks, "block `SIZES`")
 	f.StringArrayVar(&chains, "chains", nil, "`CHAINS` separated by spaces; repeatable (default: presets and common chains)")
 	f.Var(cli.CountFlag(&v.repeat, 1000), "count", "number of runs; the table shows their medians (default 3, more for small files, 1 above 256 MiB)")
-	f.StringVar(&v.csvName, "csv", "", "write the result as CSV to `FILE` too")
+	f.StringVar(&v.csvName, "csv", "", "write the result as CSV to `FILE` too; -: to standard output, without the table")
 	f.StringArrayVar(&v.plots, "plot", nil, "draw the result: `FILE` ends in .svg or .png; repeatable")
 	a.ForceFlag(cmd)
 	a.JSONFlag(cmd)
@@ -135,6 +136,9 @@ func (v *bencher) parse(blocks, chains []string) error {
 			return fmt.Errorf("--blocks %s: %w", s, err)
 		}
 		v.blocks = append(v.blocks, n)
+	}
+	if v.csvName == terminal.StdoutName && v.JSON {
+		return errors.New("--json: the report cannot go to standard output together with the CSV")
 	}
 	for _, name := range v.plots {
 		if pictureFormat(name) == "" {
@@ -238,9 +242,12 @@ func (v *bencher) run(ctx context.Context, name string) error {
 			return err
 		}
 	}
-	if v.JSON {
+	switch {
+	case v.csvName == terminal.StdoutName:
+		return writeCSV(v.Out, rep)
+	case v.JSON:
 		v.Emit(rep)
-	} else {
+	default:
 		v.printBench(rep)
 	}
 	return nil
@@ -315,7 +322,7 @@ func (v *bencher) outputs(ctx context.Context) (list []output, err error) {
 			}
 		}
 	}
-	if v.csvName != "" {
+	if v.csvName != "" && v.csvName != terminal.StdoutName {
 		add(v.csvName, writeCSV)
 	}
 	for _, name := range v.plots {
