@@ -131,13 +131,13 @@ type report struct {
 func (v *cataloguer) run(ctx context.Context) {
 	start := time.Now()
 	if err := v.mayReplace(ctx); err != nil {
-		v.FailFile(terminal.ShowName(v.Dest), err)
+		v.FailFile(terminal.ShowTarget(v.Dest), err)
 		return
 	}
 	// Before the work, which is of no use if OUT cannot be written.
 	out, err := v.Sink(ctx, v.Dest, nil)
 	if err != nil {
-		v.FailFile(terminal.ShowName(v.Dest), err)
+		v.FailFile(terminal.ShowTarget(v.Dest), err)
 		return
 	}
 	defer out.Abort()
@@ -162,7 +162,7 @@ func (v *cataloguer) run(ctx context.Context) {
 	}
 	rep := &report{Target: terminal.ReportName(v.Dest)}
 	if err := v.write(ctx, b, out, rep); err != nil {
-		v.FailFile(terminal.ShowName(v.Dest), err)
+		v.FailFile(terminal.ShowTarget(v.Dest), err)
 		return
 	}
 	rep.Seconds = display.Round(time.Since(start).Seconds(), 6)
@@ -171,7 +171,7 @@ func (v *cataloguer) run(ctx context.Context) {
 	case v.JSON:
 		v.Emit(rep)
 	default:
-		v.Report("%s: %s, %s, %s", terminal.ShowName(v.Dest), display.Count(rep.Files, "file"), display.Count(rep.Rows, "row"), display.Size(rep.Size))
+		v.Report("%s: %s, %s, %s", terminal.ShowTarget(v.Dest), display.Count(rep.Files, "file"), display.Count(rep.Rows, "row"), display.Size(rep.Size))
 	}
 }
 
@@ -258,7 +258,7 @@ func (v *cataloguer) addFiles(ctx context.Context, b *catalogue.Builder) (added 
 		return func() {
 			if err := b.Add(rows); err != nil && ok {
 				ok = false
-				v.FailFile(terminal.ShowName(v.Dest), err)
+				v.FailFile(terminal.ShowTarget(v.Dest), err)
 			}
 			added++
 		}, nil

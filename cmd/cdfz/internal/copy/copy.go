@@ -135,10 +135,10 @@ func (v *copier) check(args []string) error {
 	v.many = v.Select.From != "" || tree
 	if tree {
 		if !v.IsDirDest() {
-			return terminal.Hinted(fmt.Errorf("%s: expected a folder for the copies of %s", terminal.ShowName(v.Dest), terminal.ShowName(args[0])), "%s/ is one", v.Dest)
+			return terminal.Hinted(fmt.Errorf("%s: expected a folder for the copies of %s", terminal.ShowTarget(v.Dest), terminal.ShowName(args[0])), "%s/ is one", v.Dest)
 		}
 		if inside(v.Dest, args[0]) {
-			return fmt.Errorf("%s: the folder of the copies lies in %s", terminal.ShowName(v.Dest), terminal.ShowName(args[0]))
+			return fmt.Errorf("%s: the folder of the copies lies in %s", terminal.ShowTarget(v.Dest), terminal.ShowName(args[0]))
 		}
 	}
 	if err := v.CheckDest(args[:len(args)-1]); err != nil {

@@ -137,7 +137,7 @@ func (v *exporter) checkDest(args []string) error {
 	case v.Dest == terminal.StdoutName:
 		return errors.New("-o -: references in Parquet are a folder")
 	case remote.IsURL(v.Dest):
-		return fmt.Errorf("-o %s: cannot write a folder to a URL", terminal.ShowName(v.Dest))
+		return fmt.Errorf("-o %s: cannot write a folder to a URL", terminal.ShowTarget(v.Dest))
 	case v.refs == refsParquet && strings.Contains(filepath.Base(v.Dest), ".json"):
 		return terminal.Hinted(fmt.Errorf("-o %s: readers take a name with .json for references in JSON", v.Dest), "use a name that ends in .parq")
 	}

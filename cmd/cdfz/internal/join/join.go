@@ -89,7 +89,7 @@ func (v *joiner) check() error {
 	case v.Dest == "":
 		return terminal.Hinted(errors.New("no OUT given"), "-o OUT%s names it", fileio.DatasetSuffix)
 	case v.Dest != terminal.StdoutName && !fileio.IsDataset(v.Dest):
-		return fmt.Errorf("-o %s: expected a name that ends in %s", terminal.ShowName(v.Dest), fileio.DatasetSuffix)
+		return fmt.Errorf("-o %s: expected a name that ends in %s", terminal.ShowTarget(v.Dest), fileio.DatasetSuffix)
 	case v.dim != "" && v.fresh != "":
 		return errors.New("expected --dim or --new, found both")
 	case len(v.vars) > 0 && v.fresh == "":
@@ -120,7 +120,7 @@ func (v *joiner) run(ctx context.Context, args []string) {
 	}
 	out, err := v.Sink(ctx, v.Dest, nil)
 	if err != nil {
-		v.FailFile(terminal.ShowName(v.Dest), err)
+		v.FailFile(terminal.ShowTarget(v.Dest), err)
 		return
 	}
 	defer out.Abort()
@@ -150,7 +150,7 @@ func (v *joiner) run(ctx context.Context, args []string) {
 	case v.JSON:
 		v.Emit(rep)
 	default:
-		v.Report("%s: %s, %s = %d", terminal.ShowName(v.Dest), display.Count(int64(rep.Files), "file"), display.Quoted(rep.Dim), rep.Len)
+		v.Report("%s: %s, %s = %d", terminal.ShowTarget(v.Dest), display.Count(int64(rep.Files), "file"), display.Quoted(rep.Dim), rep.Len)
 	}
 }
 
@@ -158,11 +158,11 @@ func (v *joiner) run(ctx context.Context, args []string) {
 func (v *joiner) fail(err error) {
 	list, ok := err.(interface{ Unwrap() []error })
 	if !ok {
-		v.FailFile(terminal.ShowName(v.Dest), err)
+		v.FailFile(terminal.ShowTarget(v.Dest), err)
 		return
 	}
 	for _, e := range list.Unwrap() {
-		v.FailFile(terminal.ShowName(v.Dest), e)
+		v.FailFile(terminal.ShowTarget(v.Dest), e)
 	}
 }
 
@@ -202,7 +202,7 @@ func (v *joiner) locations(ctx context.Context, args []string) (locations []stri
 		return err
 	}, failed)
 	if ok && len(locations) == 0 && !v.Stopped(ctx) {
-		failed(terminal.ShowName(v.Dest), errors.New("no files to join"))
+		failed(terminal.ShowTarget(v.Dest), errors.New("no files to join"))
 	}
 	return locations, ok && !v.Stopped(ctx)
 }

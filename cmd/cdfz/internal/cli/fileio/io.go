@@ -73,7 +73,12 @@ func (a *IO) destFlag() string {
 }
 
 // destName is Dest as messages show it.
-func (a *IO) destName() string { return a.destFlag() + terminal.ShowName(a.Dest) }
+func (a *IO) destName() string {
+	if a.DestArg {
+		return terminal.ShowTarget(a.Dest)
+	}
+	return a.destFlag() + terminal.ReportName(a.Dest)
+}
 
 // New makes the files of a run with the streams of the program.
 func New(stdin io.Reader, stdout, stderr io.Writer) *IO {

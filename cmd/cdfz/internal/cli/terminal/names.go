@@ -25,6 +25,14 @@ func ShowName(name string) string {
 	return remote.Redact(name)
 }
 
+// ShowTarget returns the name of a target for messages, as ShowName does for a FILE argument.
+func ShowTarget(name string) string {
+	if name == StdoutName {
+		return "standard output"
+	}
+	return remote.Redact(name)
+}
+
 // ReportName returns a FILE argument for reports: unchanged, except that URLs lose
 // their secrets.
 func ReportName(name string) string {
