@@ -75,11 +75,15 @@ Exit codes: ` + terminal.ExitText,
 	root.SetVersionTemplate("cdfz {{.Version}}\n")
 	root.SetFlagErrorFunc(cli.FlagError)
 	a.CommonFlags(root)
-	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		if err := cli.CheckPlaces(cmd); err != nil {
+			return err
+		}
 		a.PluginsOnDemand()
 		if cmd.Name() != "get" {
 			stop.Catch()
 		}
+		return nil
 	}
 	cobra.EnableCommandSorting = false
 	all := verbs

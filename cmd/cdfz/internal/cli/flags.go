@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -204,12 +205,7 @@ func FlagError(cmd *cobra.Command, err error) error {
 	var missing *pflag.ValueRequiredError
 	switch {
 	case errors.As(err, &value):
-		f := value.GetFlag()
-		name := "--" + f.Name
-		if f.Shorthand != "" {
-			name = "-" + f.Shorthand
-		}
-		return fmt.Errorf("%s %s: %w", name, value.GetValue(), plainNumber(value.Unwrap()))
+		return fmt.Errorf("%s %s: %w", flagName(value.GetFlag()), value.GetValue(), plainNumber(value.Unwrap()))
 	case errors.As(err, &unknown):
 		return unknownFlag(cmd, unknown)
 	case errors.As(err, &missing):
@@ -219,6 +215,33 @@ func FlagError(cmd *cobra.Command, err error) error {
 		}
 		return fmt.Errorf("%s needs a value", name)
 	}
+	return err
+}
+
+// flagName is a flag as messages show it.
+func flagName(f *pflag.Flag) string {
+	if f.Shorthand != "" {
+		return "-" + f.Shorthand
+	}
+	return "--" + f.Name
+}
+
+// places are the names in help of values that are files, folders or URLs.
+var places = []string{"FILE", "OUT", "DIR", "LIST", "PLACE", "ORIGINAL", "CAT.parquet", "FOLDERS", "URL"}
+
+// CheckPlaces refuses an empty value of a flag for a file, a folder or a URL. It would mean that the flag
+// was not given, and mostly comes from a variable of the shell that is not set.
+func CheckPlaces(cmd *cobra.Command) (err error) {
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		what, _ := pflag.UnquoteUsage(f)
+		empty := f.Value.String() == ""
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			empty = slices.Contains(list.GetSlice(), "")
+		}
+		if err == nil && empty && slices.Contains(places, what) {
+			err = terminal.Hinted(fmt.Errorf("%s: expected %s, found an empty value", flagName(f), what), "is a variable of the shell not set?")
+		}
+	})
 	return err
 }
 
