@@ -2,7 +2,7 @@
 // bit. `cdfz --help` lists its verbs.
 //
 // Each verb is a package of its name: the code of `cdfz VERB` begins in Command of internal/VERB,
-// except version and man, which are files here. What verbs share is below internal/cli.
+// except version, help and man, which are files here. What verbs share is below internal/cli.
 package main
 
 import (

@@ -85,6 +85,7 @@ Exit codes: ` + terminal.ExitText,
 		}
 		return nil
 	}
+	root.SetHelpCommand(helpCmd())
 	cobra.EnableCommandSorting = false
 	all := verbs
 	if len(args) > 0 {

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+)
+
+// helpCmd is cobra's command help, but for an unknown verb it fails.
+func helpCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [VERB]",
+		Short: "Help about any command",
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
+			if of, rest, err := cmd.Root().Find(args); err == nil && len(rest) == 0 {
+				for _, c := range of.Commands() {
+					if !c.Hidden {
+						names = append(names, cobra.CompletionWithDesc(c.Name(), c.Short))
+					}
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			of, rest, err := cmd.Root().Find(args)
+			switch {
+			case err != nil:
+				return err
+			case len(rest) > 0 && of == cmd.Root():
+				return unknownVerb(of, rest)
+			case len(rest) > 0:
+				return terminal.Hinted(fmt.Errorf("%s has no command %q", of.CommandPath(), rest[0]), "%s --help describes it", of.CommandPath())
+			}
+			of.InitDefaultHelpFlag()
+			of.InitDefaultVersionFlag()
+			return of.Help()
+		},
+	}
+}
