@@ -16,7 +16,24 @@ import (
 
 // LogFlag adds --log.
 func (a *App) LogFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&a.logName, "log", "", "add a line of JSON for each file to `FILE`, and one with the sums")
+	cmd.Flags().Var((*logFlag)(&a.logName), "log", "add a line of JSON for each file to `FILE`, and one with the sums")
+}
+
+// logFlag is --log.
+type logFlag string
+
+// Type returns the type of the value.
+func (f *logFlag) Type() string { return "string" }
+
+func (f *logFlag) String() string { return string(*f) }
+
+// Set parses a value.
+func (f *logFlag) Set(s string) error {
+	if s == terminal.StdoutName {
+		return terminal.Hinted(errors.New("expected the name of a file"), "--json reports on standard output")
+	}
+	*f = logFlag(s)
+	return nil
 }
 
 // LogHelp describes --log and what a scheduler does with the exit code.
@@ -31,11 +48,8 @@ files failed, 3 that some are damaged, 128 + n that signal n has stopped the run
 // OpenLog begins the run in the log of --log, if there is one, after another run that adds to it has
 // ended. EndLog ends it.
 func (a *App) OpenLog(ctx context.Context, verb string) error {
-	switch a.logName {
-	case "":
+	if a.logName == "" {
 		return nil
-	case terminal.StdinName:
-		return terminal.Hinted(errors.New("--log: expected the name of a file, found -"), "--json reports on standard output")
 	}
 	return a.Await(ctx, a.logName, func() (err error) {
 		a.log, err = runlog.Open(a.logName, verb, a.Select.Shard.String())
