@@ -79,7 +79,7 @@ be joined: cat a.jsonl b.jsonl >both.jsonl.
 Several FILEs, one a shard for instance, are checked together: each archive is read once. --root DIR
 looks for the archives below DIR, which may be a URL, at the paths that they had below -o DIR/ or
 below the FILE that was archived. So a tree of archives, or a copy of it, can be elsewhere.
-FILE may be a URL or an object s3://BUCKET/KEY, too.
+FILE may be a URL or an object s3://BUCKET/KEY, too, or - for standard input.
 
 The exit code is 3 if FILE or an archive is damaged, and 1 if an archive is missing or
 holds another file, or if no FILE has a receipt.`,
@@ -164,9 +164,9 @@ type checked struct {
 	list []numbered
 }
 
-// open opens a file of receipts, or an object of them.
+// open opens a file of receipts, or an object of them, or standard input.
 func (v *checker) open(ctx context.Context, name string) (io.ReadCloser, error) {
-	if !remote.IsURL(name) {
+	if !remote.IsURL(name) && name != terminal.StdinName {
 		return os.Open(name)
 	}
 	in, err := v.Open(ctx, name)
@@ -186,6 +186,7 @@ func (v *checker) read(ctx context.Context, name string) error {
 		return err
 	}
 	defer f.Close()
+	shown := terminal.ShowName(name)
 	name = terminal.ReportName(name)
 	unended, err := Read(f, func(line int, rec *Receipt) {
 		path, err := rec.at(v.root)
@@ -198,18 +199,18 @@ func (v *checker) read(ctx context.Context, name string) error {
 		v.archives[i].list = append(v.archives[i].list, numbered{rec, name, line})
 	}, func(e *LineError) {
 		v.sum.Damaged++
-		v.FailFile(name, e)
+		v.FailFile(shown, e)
 	})
 	if err != nil {
 		return err
 	}
 	for _, line := range unended.Runs {
 		v.sum.Unended++
-		v.Message("%s: the run that began in line %d has not ended: it was stopped or is still at work", name, line)
+		v.Message("%s: the run that began in line %d has not ended: it was stopped or is still at work", shown, line)
 	}
 	if unended.Cut > 0 {
 		v.sum.Cut++
-		v.Message("%s: line %d was not completed and proves nothing", name, unended.Cut)
+		v.Message("%s: line %d was not completed and proves nothing", shown, unended.Cut)
 	}
 	return nil
 }
@@ -297,7 +298,7 @@ func (v *checker) report(path string, n numbered, src source, err error) {
 	} else {
 		v.sum.Failed++
 		rep.Error = terminal.PlainText(err, path)
-		v.Fail(terminal.ShowName(path), fmt.Errorf("line %d of %s: %w; %s", n.line, n.file, err, src))
+		v.Fail(terminal.ShowName(path), fmt.Errorf("line %d of %s: %w; %s", n.line, terminal.ShowName(n.file), err, src))
 	}
 	switch {
 	case v.JSON:
