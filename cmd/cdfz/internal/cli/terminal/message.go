@@ -100,6 +100,9 @@ func (a *Terminal) Fail(file string, err error) (string, int) {
 		return text, code
 	}
 	a.SetCode(code)
+	if file == "" {
+		file = `""`
+	}
 	a.Message("%s: %s", file, text)
 	a.Out.reported = a.Out.reported || isOut
 	if text != "interrupted" {
