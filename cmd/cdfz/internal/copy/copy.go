@@ -131,6 +131,9 @@ func (v *copier) check(args []string) error {
 		return err
 	}
 	v.Dest, v.DestArg, v.ToObjects, v.Whole = args[len(args)-1], true, true, fileio.WholeObject
+	if v.Dest == "" {
+		return errors.New("expected OUT, found an empty name")
+	}
 	tree := v.Select.From == "" && isTree(args[0])
 	v.many = v.Select.From != "" || tree
 	if tree {
