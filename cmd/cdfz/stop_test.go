@@ -214,6 +214,31 @@ func TestSignals(t *testing.T) {
 	}
 }
 
+// TestInterruptedSum checks that the sum of a run that was stopped counts no file as failed.
+func TestInterruptedSum(t *testing.T) {
+	dir := t.TempDir()
+	src := classicInto(t, dir, "a.nc")
+	var out bytes.Buffer
+	require.Equal(t, terminal.ExitDone, run(t.Context(), []string{"archive", "-o", filepath.Join(dir, "b.nc.cdfz"), src}, nil, &out, &out), out.String())
+	for _, args := range [][]string{{"archive"}, {"restore", "-o", filepath.Join(dir, "back") + "/"}, {"verify"}} {
+		seen := 0
+		for n := int64(1); ; n++ {
+			var stdout, stderr bytes.Buffer
+			code := run(cancelAt(n), append(args, dir), nil, &stdout, &stderr)
+			if code == terminal.ExitDone {
+				break
+			}
+			require.Equal(t, interrupted, code)
+			require.NotContains(t, stdout.String(), "failed", "%v", args)
+			if strings.Contains(stdout.String(), "file") { // a sum: the folder was listed by then
+				require.Contains(t, stdout.String(), "; interrupted", "%v", args)
+				seen++
+			}
+		}
+		require.Positive(t, seen)
+	}
+}
+
 // TestClosedPipe checks that a reader of standard output that stops early is no failure: there is no
 // message, and the exit code is that of SIGPIPE.
 func TestClosedPipe(t *testing.T) {

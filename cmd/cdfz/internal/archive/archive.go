@@ -258,13 +258,15 @@ func (v *archiver) run(ctx context.Context, args []string) error {
 		if s.Deleted > 0 {
 			line += fmt.Sprintf("; %s deleted", display.Count(s.Deleted, "source"))
 		}
-		v.Report("%s%s", line, v.files.SummaryTail(s.Failed))
+		v.Report("%s%s", line, v.files.SummaryTail(ctx, s.Failed))
 	}
 	return nil
 }
 
 func (v *archiver) failed(name string, err error) {
-	v.sum.Failed++
+	if !terminal.Interrupted(err) {
+		v.sum.Failed++
+	}
 	if errors.Is(err, syscall.ENAMETOOLONG) {
 		err = terminal.Hinted(err, "cdfz archive -o NAME.cdfz FILE gives the archive another name, and cdfz restore -o the file its own")
 	}

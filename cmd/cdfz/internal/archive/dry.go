@@ -94,7 +94,7 @@ func (v *archiver) dryRun(ctx context.Context) {
 	if sum.Unchanged > 0 {
 		line += fmt.Sprintf("; %d archived before", sum.Unchanged)
 	}
-	v.Report("%s%s", line, v.files.SummaryTail(sum.Failed))
+	v.Report("%s%s", line, v.files.SummaryTail(ctx, sum.Failed))
 }
 
 // plan returns what would be done with a file, or nil if it is archived already. The error is that of a

@@ -112,7 +112,7 @@ func (a *App) logEntry(e *runlog.Entry, err error) {
 func outcomeOf(err error) runlog.Outcome {
 	var header *cdf3.FormatError
 	switch {
-	case errors.Is(err, context.Canceled):
+	case terminal.Interrupted(err):
 		return runlog.Interrupted
 	case errors.Is(err, archive.ErrCorrupt), errors.As(err, &header):
 		return runlog.Damaged

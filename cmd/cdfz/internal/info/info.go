@@ -69,7 +69,9 @@ sha256sum -c checks restored files or the originals.`,
 func (v *informer) run(ctx context.Context, args []string) {
 	failedFiles := int64(0)
 	failed := func(name string, err error) {
-		failedFiles++
+		if !terminal.Interrupted(err) {
+			failedFiles++
+		}
 		v.FailFile(name, err)
 	}
 	files := v.Find(ctx, args, fileio.Archives, failed)
@@ -126,7 +128,7 @@ func (v *informer) run(ctx context.Context, args []string) {
 	}
 	if list && !v.sha256 {
 		display.WriteTable(v.Out, table, false, true, true, true, true, true)
-		v.Print("%s: %s -> %s, ratio %.2f%s", display.Count(count, "archive"), display.Size(sizes), display.Size(stored), display.Ratio(sizes, stored), files.SummaryTail(failedFiles))
+		v.Print("%s: %s -> %s, ratio %.2f%s", display.Count(count, "archive"), display.Size(sizes), display.Size(stored), display.Ratio(sizes, stored), files.SummaryTail(ctx, failedFiles))
 	}
 }
 

@@ -144,7 +144,9 @@ is first restored and checked in a temporary file.`,
 func (v *restorer) run(ctx context.Context, args []string) {
 	start := time.Now()
 	failed := func(name string, err error) {
-		v.sum.Failed++
+		if !terminal.Interrupted(err) {
+			v.sum.Failed++
+		}
 		v.FailFile(name, err)
 	}
 	files := v.Find(ctx, args, fileio.Archives, failed)
@@ -192,7 +194,7 @@ func (v *restorer) run(ctx context.Context, args []string) {
 		if s.Unchanged > 0 {
 			line += fmt.Sprintf("; %d restored before", s.Unchanged)
 		}
-		v.Report("%s%s", line, files.SummaryTail(s.Failed))
+		v.Report("%s%s", line, files.SummaryTail(ctx, s.Failed))
 	}
 }
 

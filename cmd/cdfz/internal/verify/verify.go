@@ -128,7 +128,9 @@ at most that many bytes of archives and originals a second, so that other progra
 func (v *verifier) run(ctx context.Context, args []string) {
 	var ok, damaged, failedFiles int64
 	failed := func(name string, err error) {
-		failedFiles++
+		if !terminal.Interrupted(err) {
+			failedFiles++
+		}
 		v.FailFile(name, err)
 	}
 	files := v.Find(ctx, args, fileio.Archives, failed)
@@ -175,7 +177,7 @@ func (v *verifier) run(ctx context.Context, args []string) {
 		if n := v.scrub.passed; n > 0 {
 			line += fmt.Sprintf("; %d proved before", n)
 		}
-		v.Report("%s%s", line, files.SummaryTail(failedFiles))
+		v.Report("%s%s", line, files.SummaryTail(ctx, failedFiles))
 	}
 }
 

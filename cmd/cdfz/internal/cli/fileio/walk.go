@@ -266,9 +266,12 @@ func (a *IO) skip(name, reason string) {
 	}
 }
 
-// SummaryTail returns the end of a summary: failed and skipped files.
-func (f *List) SummaryTail(failed int64) string {
+// SummaryTail returns the end of a summary: failed and skipped files, and whether the run was interrupted.
+func (f *List) SummaryTail(ctx context.Context, failed int64) string {
 	s := ""
+	if ctx.Err() != nil {
+		s += "; interrupted"
+	}
 	if failed > 0 {
 		s += fmt.Sprintf("; %d failed", failed)
 	}

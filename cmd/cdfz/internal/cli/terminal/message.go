@@ -111,13 +111,16 @@ func (a *Terminal) Fail(file string, err error) (string, int) {
 	return text, code
 }
 
+// Interrupted reports whether an error is that of a run that was stopped. The file has not failed.
+func Interrupted(err error) bool { return errors.Is(err, context.Canceled) }
+
 // Describe returns the text and the exit code of an error of a file.
 func (a *Terminal) Describe(file string, err error) (string, int) {
 	code := ExitFailed
 	if errors.Is(err, archive.ErrCorrupt) {
 		code = ExitDamaged
 	}
-	if errors.Is(err, context.Canceled) {
+	if Interrupted(err) {
 		return "interrupted", code
 	}
 	return a.redact(PlainText(err, file)), code
