@@ -25,7 +25,7 @@ require (
 	github.com/spf13/cobra v1.10.2 // verbs, flags, completions, manual pages
 	github.com/spf13/pflag v1.0.10 // the errors of cobra's flags, for our messages
 	github.com/stretchr/testify v1.12.1
-	github.com/ulikunitz/xz v0.5.17 // LZMA, archive --decompress
+	github.com/ulikunitz/xz v0.5.17 // LZMA, compressed netCDF files
 	github.com/zeebo/xxh3 v1.1.0 // sums of images that all cores compute
 	golang.org/x/crypto v0.58.0 // bcrypt: passwords of cdfz serve
 	golang.org/x/net v0.60.0 // bounds the connections of cdfz serve

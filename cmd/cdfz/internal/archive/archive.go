@@ -9,7 +9,6 @@
 //	copies.go    --copies and --copy-at
 //	receipts.go  --receipts and --delete-source
 //	dry.go       --dry-run
-//	unpack       --decompress
 package archive
 
 import (
@@ -26,7 +25,6 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cdf3"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/archive/unpack"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/chains"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
@@ -34,6 +32,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/report"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/runlog"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/unpack"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/receipts"
 )
 

@@ -6,9 +6,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/archive/unpack"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/unpack"
 	"github.com/cdfz-format/cdfz/remote"
 )
 
