@@ -4,14 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/report"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/unpack"
+	"github.com/cdfz-format/cdfz/remote"
 	"github.com/cdfz-format/cdfz/remote/s3"
 )
 
@@ -68,30 +70,54 @@ func (o *originals) of(j fileio.Job) (string, error) {
 	return filepath.Join(o.names[0], image), nil
 }
 
-// compare compares the original of an archive with the size and the SHA-256 of its
-// image. It returns the name of the original. loss may be nil.
-func (v *verifier) compare(ctx context.Context, j fileio.Job, size int64, sha256 string, loss *report.Loss) (string, error) {
-	name, err := v.against.of(j)
-	if err != nil {
-		return "", err
+// openOriginal opens the original of an archive. If a folder of originals does not have it, it is the first
+// compressed file with its name.
+func (v *verifier) openOriginal(ctx context.Context, j fileio.Job) (in *fileio.Input, name string, err error) {
+	if name, err = v.against.of(j); err != nil {
+		return nil, "", err
 	}
-	in, err := v.Open(ctx, name)
+	in, err = v.Open(ctx, name)
+	if v.against.folder && errors.Is(err, fs.ErrNotExist) && !remote.IsURL(name) {
+		for _, other := range unpack.Names(name) {
+			if packed, openErr := v.Open(ctx, other); !errors.Is(openErr, fs.ErrNotExist) {
+				in, name, err = packed, other, openErr
+				break
+			}
+		}
+	}
 	if ctx.Err() != nil {
-		return "", ctx.Err()
+		err = ctx.Err()
+	} else if err != nil {
+		err = fmt.Errorf("original %s: %s", terminal.ShowName(name), terminal.PlainText(err, name))
 	}
+	return in, name, err
+}
+
+// compare compares the original of an archive with the size and the SHA-256 of its
+// image, and notes it in the report.
+func (v *verifier) compare(ctx context.Context, j fileio.Job, rep *verifyReport) error {
+	in, name, err := v.openOriginal(ctx, j)
 	if err != nil {
-		return "", fmt.Errorf("original %s: %s", terminal.ShowName(name), terminal.PlainText(err, name))
+		return err
 	}
 	defer in.Close()
+	size, sha256, loss := rep.ImageSize, rep.SHA256, rep.Loss
 	v.scrub.slow(ctx, in)
 	shown := terminal.ReportName(name)
+	if rep.Compressed, err = unpack.Open(ctx, in); err != nil {
+		return fmt.Errorf("original %s: %w", shown, err)
+	}
+	rep.Original = shown
+	if rep.Compressed != nil {
+		shown = "the file in " + shown
+	}
 	have, sum := in.Size, func() (string, error) { return in.SHA256(ctx, v.Step(j.Name, size, 1, 2)) }
 	if is, err := archive.IsArchive(in.R, in.Size); err != nil {
-		return "", fmt.Errorf("original %s: %w", shown, err)
+		return fmt.Errorf("original %s: %w", shown, err)
 	} else if is {
 		f, err := archive.New(in.R, in.Size, v.OpenOptions())
 		if err != nil {
-			return "", fmt.Errorf("original %s: %w", shown, err)
+			return fmt.Errorf("original %s: %w", shown, err)
 		}
 		defer f.Close()
 		info, _ := f.Info()
@@ -102,17 +128,17 @@ func (v *verifier) compare(ctx context.Context, j fileio.Job, size int64, sha256
 		}
 	}
 	if have != size {
-		return "", fmt.Errorf("differs from %s, which has %d bytes instead of %d", shown, have, size)
+		return fmt.Errorf("differs from %s, which has %d bytes instead of %d", shown, have, size)
 	}
 	got, err := sum()
 	if err != nil {
-		return "", fmt.Errorf("original %s: %w", shown, err)
+		return fmt.Errorf("original %s: %w", shown, err)
 	}
 	if got != sha256 && loss != nil && got == loss.SourceSHA256 {
-		return "", fmt.Errorf("differs from its source %s: %s", shown, loss)
+		return fmt.Errorf("differs from its source %s: %s", shown, loss)
 	}
 	if got != sha256 {
-		return "", fmt.Errorf("differs from %s, which has SHA-256 %s instead of %s", shown, got, sha256)
+		return fmt.Errorf("differs from %s, which has SHA-256 %s instead of %s", shown, got, sha256)
 	}
-	return shown, nil
+	return nil
 }

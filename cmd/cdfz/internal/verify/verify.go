@@ -19,6 +19,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/report"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/runlog"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/receipts"
 )
 
 // verifier runs the verb verify.
@@ -31,19 +32,21 @@ type verifier struct {
 
 // verifyReport is the JSON of one verified file.
 type verifyReport struct {
-	File      string          `json:"file"`
-	OK        bool            `json:"ok"`
-	Damaged   int             `json:"damaged"`
-	Size      int64           `json:"size"`
-	Entries   int64           `json:"entries"`
-	Blocks    int64           `json:"blocks"`
-	Image     string          `json:"image"`
-	ImageSize int64           `json:"image_size"`
-	SHA256    string          `json:"sha256"`
-	Original  string          `json:"original,omitempty"` // file with the same bytes, from --against
-	Seconds   float64         `json:"seconds"`
-	Damage    []report.Damage `json:"damage"`
-	Parity    *report.Parity  `json:"parity,omitempty"`
+	File      string `json:"file"`
+	OK        bool   `json:"ok"`
+	Damaged   int    `json:"damaged"`
+	Size      int64  `json:"size"`
+	Entries   int64  `json:"entries"`
+	Blocks    int64  `json:"blocks"`
+	Image     string `json:"image"`
+	ImageSize int64  `json:"image_size"`
+	SHA256    string `json:"sha256"`
+	Original  string `json:"original,omitempty"` // file with the same bytes, from --against
+	// Compressed describes an original that holds the same bytes compressed.
+	Compressed *receipts.Compressed `json:"compressed,omitempty"`
+	Seconds    float64              `json:"seconds"`
+	Damage     []report.Damage      `json:"damage"`
+	Parity     *report.Parity       `json:"parity,omitempty"`
 	// Loss lists values that were rounded before they were archived.
 	Loss *report.Loss `json:"loss,omitempty"`
 }
@@ -63,7 +66,9 @@ last line of a file is "ok" or a count.
 means that every archive restores exactly the bytes of its original. An ORIGINAL that is
 an archive stands for the file that it holds. Use one --against
 for each FILE, in the same order, or a folder of originals for a folder of archives. Each of them
-may be in a store.
+may be in a store. A local ORIGINAL that is compressed with gzip, bzip2, xz or zstd and is named so
+is decompressed, as archive --decompress does. If a folder has no x.nc, the first of x.nc.gz,
+x.nc.bz2, x.nc.xz and x.nc.zst is the original. The report names the file that was compared.
 
 FILE may be a folder: archives below it, named *.cdfz, are checked, and other files
 are skipped. It may also be an http, https, s3 or gs URL, or - for standard input.
@@ -232,7 +237,7 @@ func (v *verifier) one(ctx context.Context, j fileio.Job) (ok bool, err error) {
 		out.Loss = report.LossOf(f)
 	}
 	if out.OK && v.against.given() {
-		if out.Original, err = v.compare(ctx, j, rep.ImageSize, rep.SHA256, out.Loss); err != nil {
+		if err = v.compare(ctx, j, &out); err != nil {
 			return false, err
 		}
 	}
@@ -281,6 +286,8 @@ func (v *verifier) print(rep *verifyReport) {
 			v.Print("%s: %s", name, p.Hope())
 		}
 		v.Print("%s: %d damaged", name, rep.Damaged)
+	case rep.Compressed != nil:
+		v.Report("%s: ok, same as the file in %s", name, rep.Original)
 	case rep.Original != "":
 		v.Report("%s: ok, same as %s", name, rep.Original)
 	case rep.Loss != nil:

@@ -60,6 +60,15 @@ func find(name string, head []byte) *format {
 // Name returns the name of the file in a compressed file: the name without the suffix.
 func Name(name string) string { return strings.TrimSuffix(name, filepath.Ext(name)) }
 
+// Names returns the names that the compressed file of a netCDF file may have.
+func Names(name string) []string {
+	var all []string
+	for _, f := range formats {
+		all = append(all, name+f.suffix, name+strings.ToUpper(f.suffix))
+	}
+	return all
+}
+
 // Is reports whether a local file is compressed and named so.
 func Is(ctx context.Context, a *cli.App, j fileio.Job) bool {
 	name := j.Name
