@@ -61,7 +61,7 @@ const (
 	MaxBlock     = 256 << 20
 
 	// maxPresetBlock is the size of a block under PresetMax, whose probabilities need many
-	// values to adapt.
+	// values to adapt, and of the longer blocks that PresetDefault tries in small images.
 	maxPresetBlock = 1 << 20
 
 	// maxLossy is the most variables that may be rounded. The manifest, which lists

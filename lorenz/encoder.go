@@ -167,7 +167,7 @@ type candidate[T lane] struct {
 // costWith returns the estimated bits of a candidate with a predictor.
 func (c *coder[T]) costWith(s *shape, x *candidate[T], pred predict.Predictor) float64 {
 	p := &c.probe
-	p.l, p.y, p.bits, p.typ = predict.Whole(s.n), x.y, x.u, s.typ
+	p.l, p.y, p.bits = predict.Whole(s.n), x.y, x.u
 	p.sample(p.step(s.lastGroups), &s.mask)
 	return p.cost(pred, pred.Layout(s.n))
 }
@@ -175,7 +175,7 @@ func (c *coder[T]) costWith(s *shape, x *candidate[T], pred predict.Predictor) f
 // search chooses the predictor of a candidate.
 func (c *coder[T]) search(s *shape, x *candidate[T]) {
 	p := &c.probe
-	p.l, p.y, p.bits, p.typ = predict.Whole(s.n), x.y, x.u, s.typ
+	p.l, p.y, p.bits = predict.Whole(s.n), x.y, x.u
 	pred, cost := p.best(s)
 	x.pred = pred
 	x.cost += cost

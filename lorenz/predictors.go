@@ -20,7 +20,6 @@ type prober[T lane] struct {
 	at     []int32
 	use    []uint32 // unmasked elements of each group
 	weight float64  // elements for each sampled one
-	typ    Type
 	chain  predict.Expansion
 	all    []guess
 	dims   []int               // the shape that candidates are for

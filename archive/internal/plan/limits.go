@@ -35,7 +35,7 @@ const (
 const SmallImage = 8 << 20
 
 // TinyImage is the size up to which the structure of an archive matters more than its blocks, so that
-// they are encoded quickly.
+// these get no more work than usual, and the header less.
 const TinyImage = 64 << 10
 
 // Thorough reports whether the blocks of an image of size bytes are encoded with more work:
