@@ -78,7 +78,7 @@ func Recurring[T entropy.Lane](f *Finder, r []T, k int, sparse bool) float64 {
 			try(r[i : i+k])
 		}
 	}
-	return float64(hits) / float64(seen)
+	return float64(hits) / float64(max(seen, 1))
 }
 
 // eachMarked visits about one place in 16, chosen by three values from there on.
