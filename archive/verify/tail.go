@@ -54,6 +54,9 @@ func (v *verifier) readTail() error {
 
 // checkTail checks the manifest and everything after it.
 func (v *verifier) checkTail() error {
+	if v.tail != nil && v.tail.ManOff != v.off {
+		v.tail = nil // it says nothing about the manifest here: another archive may follow this one
+	}
 	man, err := v.Expect(v.off, czip.ManifestName)
 	var payload []byte
 	if err == nil {

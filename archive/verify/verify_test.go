@@ -25,6 +25,20 @@ func verified(t testing.TB, ar []byte) *verify.Report {
 	return rep
 }
 
+// TestVerifyFollowed checks that bytes after an archive are the only damage, also if they are another
+// archive, whose end says nothing about the first.
+func TestVerifyFollowed(t *testing.T) {
+	small := packtest.Small(t)
+	for name, ar := range small {
+		for other, after := range small {
+			rep := verified(t, append(bytes.Clone(ar), after...))
+			require.Len(t, rep.Damage, 1, "%s, %s", name, other)
+			require.Equal(t, int64(len(after)), rep.Damage[0].Len)
+			require.Equal(t, int64(len(ar)), rep.Damage[0].Off)
+		}
+	}
+}
+
 func TestVerifyIntact(t *testing.T) {
 	for name, image := range archivetest.Some(t) {
 		for _, zarr := range []archive.ZarrMode{archive.ZarrAlways, archive.ZarrConsolidated, archive.ZarrAuto} {
