@@ -221,7 +221,9 @@ func (x *salvager) findFront() error {
 	case later != nil:
 		return later
 	case !seen:
-		return fmt.Errorf("archive: %w", fault.ErrNotArchive)
+		if err := probe(x.p.r, x.Size); err != nil {
+			return err
+		}
 	}
 	return fault.Corruptf("the plan is lost")
 }

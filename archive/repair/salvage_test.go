@@ -185,6 +185,16 @@ func TestSalvageCut(t *testing.T) {
 	}
 }
 
+// TestSalvageHead checks that a file with nothing but the head of an archive is damaged, as other
+// functions say, and one without even that is not an archive.
+func TestSalvageHead(t *testing.T) {
+	ar := packtest.Pack(t, archivetest.Cube(t, 12, 30, 20), &archive.WriteOptions{})
+	_, _, err := salvage(t, bytes.NewReader(ar[:100]), 100)
+	require.ErrorIs(t, err, archive.ErrCorrupt)
+	_, _, err = salvage(t, bytes.NewReader(ar[1000:1100]), 100)
+	require.ErrorIs(t, err, archive.ErrNotArchive)
+}
+
 // badSectors fails to read some ranges, as a disk does.
 type badSectors struct {
 	io.ReaderAt
