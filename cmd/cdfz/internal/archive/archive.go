@@ -161,7 +161,7 @@ x.nc.gz becomes x.nc.cdfz, which restores x.nc.
 	f := cmd.Flags()
 	v.specs.AddFlags(f)
 	chains.WriteFlags(cmd, &v.opts, "filters of all variables without -F", "target size of a block, as in 64K or 1M (default 256K, with --preset max 1M)",
-		"whether xarray and other Zarr tools can open the archive; auto: if that costs little; consolidated: at less cost, for readers of consolidated metadata")
+		"whether zarr and other Zarr tools can open the archive, too; auto: if that costs little; consolidated: at less cost, for readers of consolidated metadata")
 	f.Var(&cli.ShareFlag{S: &v.opts.Parity}, "parity", "add parity of `P%` of the archive, from which cdfz repair heals damage (default none)")
 	a.MemoryFlag(cmd)
 	cli.Choice(cmd, &v.existing, "skip-existing", "how to detect that a file is already archived", existingMtime, existingHash, existingNever)

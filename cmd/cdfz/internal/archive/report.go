@@ -114,10 +114,11 @@ func (v *archiver) done(rep *archiveReport) {
 	}
 }
 
-// xarray describes whether xarray opens the archive and what it needs for that.
+// xarray describes what xarray needs to open the archive. The Python package cdfz opens each, zarr
+// those with a view.
 func (r *archiveReport) xarray() string {
 	if !r.view {
-		return "no Zarr view"
+		return "opens in xarray with Python package cdfz, no Zarr view"
 	}
 	text := "opens in xarray"
 	if missing := r.Vars - r.InView; missing > 0 {

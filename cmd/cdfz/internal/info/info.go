@@ -30,8 +30,8 @@ func Command(a *cli.App) *cobra.Command {
 		Use:   "info [flags] FILE…",
 		Short: "Show the contents of archives",
 		Long: `Shows the netCDF file that an archive holds, and its variables: type, dimensions,
-block shape, filters as -F takes them, bytes, and whether xarray and other Zarr tools
-see them.
+block shape, filters as -F takes them, bytes, and whether zarr and other Zarr tools see
+them.
 
 FILE may be a folder: archives below it, named *.cdfz, are shown in one line each, with
 a total, and other files are skipped. It may also be an http, https, s3 or gs URL, or - for

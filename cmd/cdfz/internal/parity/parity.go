@@ -152,7 +152,7 @@ func (v *protector) check(ctx context.Context, in *fileio.Input) (has bool, same
 		}
 	}
 	if n > 0 {
-		err := fmt.Errorf("%s found, parity would preserve it: %w", display.Count(int64(n), "damage"), archive.ErrCorrupt)
+		err := fmt.Errorf("found damage at %s, which parity would preserve: %w", display.Count(int64(n), "place"), archive.ErrCorrupt)
 		return has, same, terminal.Hinted(err, "cdfz verify lists the damage, cdfz repair may repair it")
 	}
 	return has, same, nil
