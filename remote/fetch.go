@@ -164,9 +164,13 @@ func (f *File) cause(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// wrap adds the URL and the range to an error.
+// wrap adds the URL and the range to an error. The first request for the end of a file also asks whether
+// there is one: the answer has nothing to do with the range.
 func (f *File) wrap(off int64, n int, err error) error {
 	if off == fromEnd {
+		if s := (*statusError)(nil); errors.As(err, &s) {
+			return fmt.Errorf("remote: %s: %w", f.name, err)
+		}
 		return fmt.Errorf("remote: %s: last %d bytes: %w", f.name, n, err)
 	}
 	return fmt.Errorf("remote: %s: %d bytes at %d: %w", f.name, n, off, err)
