@@ -92,7 +92,10 @@ func Folder(description string) Opener {
 		}
 		f, err := openRegular(ctx, name, o)
 		if notExist(err) && !strings.HasSuffix(name, archive.Suffix) {
-			if g, again := openRegular(ctx, withSuffix(name), o); again == nil || !notExist(again) {
+			of := withSuffix(name)
+			if g, again := openRegular(ctx, of, o); notExist(again) {
+				err = fmt.Errorf("%w, nor is there its archive %s", err, urls.Redact(of))
+			} else {
 				f, err = g, again
 			}
 		}
