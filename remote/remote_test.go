@@ -99,3 +99,12 @@ func TestContext(t *testing.T) {
 	require.ErrorIs(t, err, fs.ErrClosed)
 	require.Equal(t, before, s.Requests.Load())
 }
+
+// TestMissing checks that the message about a URL that does not exist names no range of it.
+func TestMissing(t *testing.T) {
+	s := faultsrv.Serve(t, []byte("x"))
+	s.Fault = faultsrv.Status(404, nil)
+	_, err := open(t, s, Options{})
+	require.ErrorContains(t, err, ": server answered 404 Not Found")
+	require.NotContains(t, err.Error(), "bytes")
+}
