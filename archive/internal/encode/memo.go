@@ -57,25 +57,18 @@ func (m *Memo) Encode(c *filters.Coder, dst, raw []byte) (out []byte, mask uint3
 	return out, mask, err
 }
 
-// Len returns how many bytes a block is long when it is encoded. It encodes into *scratch unless
-// the block is known.
+// Len returns the length of a block after it is encoded. *scratch is memory for that.
 func (m *Memo) Len(c *filters.Coder, scratch *[]byte, raw []byte) (n int, err error) {
-	var key memoKey
-	if m != nil {
-		k, b, ok := m.look(c, raw)
-		if ok {
+	if m != nil && !filters.Observed() {
+		if _, b, ok := m.look(c, raw); ok {
 			return b.n, nil
 		}
-		key = k
 	}
-	out, mask, err := c.Encode((*scratch)[:0], raw)
+	out, _, err := m.Encode(c, (*scratch)[:0], raw)
 	if err != nil {
 		return 0, err
 	}
 	*scratch = out
-	if m != nil {
-		m.keep(key, out, mask)
-	}
 	return len(out), nil
 }
 
@@ -90,12 +83,13 @@ func (m *Memo) look(c *filters.Coder, raw []byte) (memoKey, memoBlock, bool) {
 func (m *Memo) keep(key memoKey, payload []byte, mask uint32) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if len(m.blocks) >= memoEntries {
+		return
+	}
 	b := memoBlock{n: len(payload), mask: mask}
 	if len(payload) > 0 && m.bytes+len(payload) <= memoLimit {
 		m.bytes += len(payload)
 		b.payload = bytes.Clone(payload)
 	}
-	if len(m.blocks) < memoEntries {
-		m.blocks[key] = b
-	}
+	m.blocks[key] = b
 }
