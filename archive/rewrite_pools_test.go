@@ -54,9 +54,8 @@ func alikeImage(t testing.TB, all ...alike) []byte {
 	return image
 }
 
-// TestRewritePools checks that rewriting keeps the pools of the source, whatever the size of blocks
-// was with which they were chosen, and that a variable with filters of its own leaves the others
-// where they are.
+// TestRewritePools checks that rewriting keeps the pools of the source, with blocks of any size. A
+// variable with its own filters leaves its pool, and the others stay.
 func TestRewritePools(t *testing.T) {
 	for name, all := range map[string][]alike{
 		"numbers":       {{"i", cdf3.Int, 6, 30_000}},

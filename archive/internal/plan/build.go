@@ -258,7 +258,8 @@ func (b *planBuilder) mayPool(reasons []unlimited.Reason) []int {
 	return vars
 }
 
-// ownBlocks reports whether variable n has blocks of its own because it is named.
+// ownBlocks reports whether the user has chosen a chain or a block shape for variable n, so that it is in
+// no pool.
 func (b *planBuilder) ownBlocks(n int) bool {
 	v := &b.h.Vars[n]
 	named, filtered := b.o.Named(v.Name)

@@ -53,8 +53,8 @@ func Command(a *cli.App) *cobra.Command {
 		Long: `Rebuilds index, directory, local headers and Zarr metadata of an archive.
 Each block is described in several places. repair trusts the description that the bytes
 of the block confirm. Everything that was readable before stays readable. Remaining damage
-is listed by variable and index range, and the exit code is 3. Without its manifest, which
-follows the blocks, an archive is left alone: cdfz restore --salvage restores what it has.
+is listed by variable and index range, and the exit code is 3. If the manifest is lost, which
+follows the blocks, nothing is changed. cdfz restore --salvage restores the intact values then.
 
 An archive with parity is healed first: see cdfz archive --parity.
 
