@@ -20,7 +20,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/receipts"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/receiptfile"
 )
 
 // byteImage makes a classic file of a byte variable with n random values.
@@ -160,7 +160,7 @@ func (s *swapper) check(log string) (deleted int) {
 	f, err := os.Open(filepath.Join(s.base, "r.jsonl"))
 	require.NoError(t, err)
 	defer f.Close()
-	_, err = receipts.Read(f, func(_ int, rec *receipts.Receipt) { vouched[rec.SHA256] = true }, func(e *receipts.LineError) { require.NoError(t, e) })
+	_, err = receiptfile.Read(f, func(_ int, rec *receiptfile.Receipt) { vouched[rec.SHA256] = true }, func(e *receiptfile.LineError) { require.NoError(t, e) })
 	require.NoError(t, err)
 	for sum := range s.images {
 		if !kept[sum] {

@@ -29,11 +29,11 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/chains"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/protect"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/report"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/runlog"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/unpack"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/receipts"
 )
 
 // archiver runs the verb archive.
@@ -379,10 +379,10 @@ func (v *archiver) oneOpen(ctx context.Context, j fileio.Job, in *fileio.Input) 
 		}
 	}
 	err = errors.Join(removed, v.proof.settle(ctx, v, in, rep))
-	if errors.Is(err, receipts.ErrKept) {
+	if errors.Is(err, protect.ErrKept) {
 		v.Entry.Outcome = runlog.Kept
 	}
-	if err == nil || removed != nil || errors.Is(err, receipts.ErrKept) {
+	if err == nil || removed != nil || errors.Is(err, protect.ErrKept) {
 		v.done(rep)
 	}
 	return err

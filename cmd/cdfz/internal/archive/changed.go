@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/protect"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/receipts"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 	"github.com/cdfz-format/cdfz/internal/nofollow"
 	"github.com/cdfz-format/cdfz/remote/s3"
@@ -168,7 +168,7 @@ func (c *changes) remove(ctx context.Context, v *archiver, in *fileio.Input, rep
 		return kept(err)
 	}
 	defer f.Close()
-	if err := receipts.Settled(f, dir); err != nil {
+	if err := protect.Settled(f, dir); err != nil {
 		return kept(err)
 	}
 	if err := v.restoresSource(ctx, f, st.Size(), rep); err != nil {

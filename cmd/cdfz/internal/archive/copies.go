@@ -9,8 +9,9 @@ import (
 	"os"
 
 	"github.com/cdfz-format/cdfz/archive/verify"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/protect"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/receiptfile"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/receipts"
 	"github.com/cdfz-format/cdfz/remote"
 	"github.com/cdfz-format/cdfz/remote/s3"
 )
@@ -59,7 +60,7 @@ func (c *copies) prove(ctx context.Context, v *archiver, main *os.File, rep *arc
 		if len(proved) == c.n-1 {
 			break
 		}
-		path := receipts.PathBelow(place, rep.below)
+		path := receiptfile.PathBelow(place, rep.below)
 		volume, err := v.proveCopy(ctx, path, rep)
 		if err == nil && on[volume] != "" {
 			err = fmt.Errorf("on the same file system or in the same store as %s", terminal.ShowName(on[volume]))
@@ -93,7 +94,7 @@ func (v *archiver) proveCopy(ctx context.Context, path string, rep *archiveRepor
 			return "", openErr
 		}
 		defer done()
-		err = receipts.Settled(in.File, dir)
+		err = protect.Settled(in.File, dir)
 	}
 	if err != nil {
 		return "", err

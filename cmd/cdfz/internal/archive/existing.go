@@ -15,10 +15,10 @@ import (
 	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/protect"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/report"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/runlog"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/receipts"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 	"github.com/cdfz-format/cdfz/remote/s3"
 )
@@ -70,7 +70,7 @@ func (v *archiver) isDone(ctx context.Context, in *fileio.Input, rep *archiveRep
 	if !ok {
 		return false, nil
 	}
-	e := &found{path: path, st: st, held: fileio.HeldBy(f), sameTime: !object && in.Stat != nil && st.ModTime().Equal(in.Stat.ModTime())}
+	e := &found{path: path, st: st, held: protect.HeldBy(f), sameTime: !object && in.Stat != nil && st.ModTime().Equal(in.Stat.ModTime())}
 	if !object {
 		e.held.Time = st.ModTime()
 	}
@@ -100,7 +100,7 @@ func (v *archiver) isDone(ctx context.Context, in *fileio.Input, rep *archiveRep
 		return false, err
 	}
 	rep.SHA256, rep.ArchiveSize, rep.Ratio = info.SHA256, f.Size(), display.Ratio(in.Size, f.Size())
-	if err = v.proof.settleDone(ctx, v, in, e, rep); err != nil && !errors.Is(err, receipts.ErrKept) {
+	if err = v.proof.settleDone(ctx, v, in, e, rep); err != nil && !errors.Is(err, protect.ErrKept) {
 		return false, err
 	}
 	if !object && !v.dry {
@@ -143,7 +143,7 @@ func (v *archiver) intact(ctx context.Context, old *fileio.Input, f *archive.Fil
 type found struct {
 	path     string
 	st       fs.FileInfo // nil for an object
-	held     *fileio.Held
+	held     *protect.Held
 	sameTime bool // as the source
 }
 
@@ -156,8 +156,8 @@ func (v *archiver) sumOf(ctx context.Context, in *fileio.Input) (string, error) 
 }
 
 // sourceOf describes the image of an input, as an archive of it would be described.
-func (v *archiver) sourceOf(ctx context.Context, in *fileio.Input) (*fileio.Held, error) {
-	h := &fileio.Held{Archive: true, Name: filepath.Base(in.Name), Size: in.Size}
+func (v *archiver) sourceOf(ctx context.Context, in *fileio.Input) (*protect.Held, error) {
+	h := &protect.Held{Archive: true, Name: filepath.Base(in.Name), Size: in.Size}
 	if in.Stat != nil {
 		h.Time = in.Stat.ModTime()
 	}
@@ -176,7 +176,7 @@ func (v *archiver) differs(ctx context.Context, in *fileio.Input, e *found) erro
 		err := fmt.Errorf("%s holds a file of the same size and time with SHA-256 %s, but the source has SHA-256 %s now: if nobody has changed the source, it is damaged, and the archive may be the good copy", e.path, e.held.SHA256, src.SHA256)
 		return terminal.Hinted(err, "cdfz verify checks the archive, cdfz restore -o OUT restores its file for comparing")
 	}
-	return fmt.Errorf("%s: %w", e.path, fileio.OtherImage(e.held, src))
+	return fmt.Errorf("%s: %w", e.path, protect.OtherImage(e.held, src))
 }
 
 // damaged is the error of an existing archive that does not open.
@@ -193,17 +193,17 @@ func (v *archiver) damaged(ctx context.Context, in *fileio.Input, path string, s
 		return terminal.Hinted(cause, againHint)
 	}
 	old.Time = st.ModTime()
-	return fmt.Errorf("%s: %w: %w", path, fileio.OtherImage(old, src), archive.ErrCorrupt)
+	return fmt.Errorf("%s: %w: %w", path, protect.OtherImage(old, src), archive.ErrCorrupt)
 }
 
 // look returns what an existing file holds.
-func (v *archiver) look(ctx context.Context, path string) (*fileio.Held, error) {
+func (v *archiver) look(ctx context.Context, path string) (*protect.Held, error) {
 	e, err := fileio.OpenFile(path, os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
 	defer e.Close()
-	return fileio.Look(ctx, path, e.R, e.Size)
+	return protect.Look(ctx, path, e.R, e.Size)
 }
 
 // mayStart returns an error if -f must not replace an existing file by an archive of the input. It

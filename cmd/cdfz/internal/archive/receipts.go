@@ -11,8 +11,9 @@ import (
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/protect"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/receiptfile"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/receipts"
 	"github.com/cdfz-format/cdfz/internal/nofollow"
 	"github.com/cdfz-format/cdfz/remote"
 	"github.com/cdfz-format/cdfz/remote/s3"
@@ -23,7 +24,7 @@ type proof struct {
 	name    string // of the receipts, "" for none
 	deletes bool
 	copies  copies
-	file    *receipts.File
+	file    *receiptfile.File
 }
 
 // check checks the flags.
@@ -73,10 +74,10 @@ func (p *proof) settle(ctx context.Context, v *archiver, in *fileio.Input, rep *
 		return nil
 	}
 	if p.deletes && in.File == nil {
-		return fmt.Errorf("%w: it is not a local file", receipts.ErrKept)
+		return fmt.Errorf("%w: it is not a local file", protect.ErrKept)
 	}
 	if rep.Loss != nil {
-		return fmt.Errorf("%w: the archive does not restore its bytes", receipts.ErrKept)
+		return fmt.Errorf("%w: the archive does not restore its bytes", protect.ErrKept)
 	}
 	t, err := p.openTarget(ctx, v, in, rep.Target)
 	if err != nil {
@@ -89,7 +90,7 @@ func (p *proof) settle(ctx context.Context, v *archiver, in *fileio.Input, rep *
 		}
 		return fmt.Errorf("%s: %w", rep.Target, err)
 	}
-	rec := &receipts.Receipt{
+	rec := &receiptfile.Receipt{
 		Size: in.Size, ArchiveSize: t.Size, SHA256: rep.SHA256, Ratio: rep.Ratio, Version: archive.Version, Compressed: rep.Compressed,
 		Below: rep.below,
 	}
@@ -120,7 +121,7 @@ func (p *proof) settle(ctx context.Context, v *archiver, in *fileio.Input, rep *
 		}
 	}
 	if missing != nil {
-		return fmt.Errorf("%w: %w", receipts.ErrKept, missing)
+		return fmt.Errorf("%w: %w", protect.ErrKept, missing)
 	}
 	if !p.deletes {
 		return nil
@@ -130,10 +131,10 @@ func (p *proof) settle(ctx context.Context, v *archiver, in *fileio.Input, rep *
 	}
 	dir, base, done, err := in.Folder()
 	if err != nil {
-		return fmt.Errorf("%w: %w", receipts.ErrKept, err)
+		return fmt.Errorf("%w: %w", protect.ErrKept, err)
 	}
 	defer done()
-	err = receipts.Delete(dir, base, in.File, in.Stat)
+	err = protect.Delete(dir, base, in.File, in.Stat)
 	rep.Deleted = err == nil
 	if errors.Is(err, fs.ErrNotExist) {
 		rep.gone = true // another run has archived and deleted it
@@ -153,14 +154,14 @@ func (p *proof) openTarget(ctx context.Context, v *archiver, in *fileio.Input, p
 	}
 	dir, err := v.TargetFolder(path, in)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", receipts.ErrKept, err)
+		return nil, fmt.Errorf("%w: %w", protect.ErrKept, err)
 	}
 	defer dir.Close()
 	f, st, err := nofollow.File(dir, filepath.Base(path), os.O_RDONLY)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", receipts.ErrKept, err)
+		return nil, fmt.Errorf("%w: %w", protect.ErrKept, err)
 	}
-	if err := receipts.Settled(f, dir); err != nil {
+	if err := protect.Settled(f, dir); err != nil {
 		f.Close()
 		return nil, err
 	}
@@ -179,7 +180,7 @@ func (p *proof) inPlace(path string, st fs.FileInfo) error {
 	}
 	err = fmt.Errorf("the archive is no longer %s", path)
 	if p.deletes {
-		err = fmt.Errorf("%w: %w", receipts.ErrKept, err)
+		err = fmt.Errorf("%w: %w", protect.ErrKept, err)
 	}
 	return err
 }
@@ -209,8 +210,8 @@ func (p *proof) settleDone(ctx context.Context, v *archiver, in *fileio.Input, e
 
 // vouched returns an error if a receipt vouches for an archive whose source is gone: the archive is
 // all that is left of it.
-func (p *proof) vouched(ctx context.Context, v *archiver) func(path string, old *fileio.Held) error {
-	return func(path string, old *fileio.Held) error {
+func (p *proof) vouched(ctx context.Context, v *archiver) func(path string, old *protect.Held) error {
+	return func(path string, old *protect.Held) error {
 		if p.file == nil {
 			return nil
 		}
@@ -222,7 +223,7 @@ func (p *proof) vouched(ctx context.Context, v *archiver) func(path string, old 
 			if old.SHA256 != "" && old.SHA256 != rec.SHA256 {
 				continue
 			}
-			there, err := rec.SourceExists(ctx)
+			there, err := protect.SourceExists(ctx, rec)
 			if err != nil {
 				return err
 			}
@@ -250,14 +251,14 @@ func (p *proof) open(ctx context.Context, v *archiver) error {
 		return nil
 	}
 	return v.Await(ctx, p.name, func() (err error) {
-		p.file, err = receipts.Open(p.name)
+		p.file, err = receiptfile.Open(p.name)
 		return err
 	})
 }
 
 // of returns the receipts of an archive, the oldest first, by its path and by that without
 // symbolic links.
-func (p *proof) of(a *cli.App, path string) ([]*receipts.Receipt, error) {
+func (p *proof) of(a *cli.App, path string) ([]*receiptfile.Receipt, error) {
 	abs, err := absolute(path)
 	if err != nil {
 		return nil, err

@@ -7,9 +7,9 @@ import (
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/chains"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/receiptfile"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/report"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/receipts"
 	"github.com/cdfz-format/cdfz/filters"
 )
 
@@ -37,7 +37,7 @@ type archiveReport struct {
 	// Loss lists what --lossy rounded.
 	Loss *report.Loss `json:"loss,omitempty"`
 	// Compressed describes a source that was decompressed.
-	Compressed *receipts.Compressed `json:"compressed,omitempty"`
+	Compressed *receiptfile.Compressed `json:"compressed,omitempty"`
 
 	image  string // name of the netCDF file
 	below  string // path of the target below the folder of targets

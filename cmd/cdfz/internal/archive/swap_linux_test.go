@@ -14,7 +14,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/receipts"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/protect"
 )
 
 // TestSwapBeforeProof swaps the folder of a source and its archive when the archive is complete: the
@@ -47,7 +47,7 @@ func TestSwapBeforeProof(t *testing.T) {
 		rep := &archiveReport{File: name, Target: name + fileio.Suffix, Size: in.Size, SHA256: hex.EncodeToString(sum[:])}
 		err = v.proof.settle(t.Context(), v, in, rep)
 		if to != "" {
-			require.ErrorIs(t, err, receipts.ErrKept)
+			require.ErrorIs(t, err, protect.ErrKept)
 			require.ErrorContains(t, err, "is no longer "+rep.Target)
 			require.FileExists(t, filepath.Join(moved, "x.nc"))
 			require.NoError(t, os.Remove(filepath.Join(tree, "a")))

@@ -6,8 +6,8 @@ import (
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/receiptfile"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/receipts"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/verify"
 	"github.com/cdfz-format/cdfz/remote"
 )
@@ -36,7 +36,7 @@ func (p *proofs) read(states, files []string) (name string, err error) {
 	}
 	p.receipts = map[string][]receipt{}
 	for _, name := range files {
-		if err := receipts.Proofs(name, func(r *receipts.Receipt, began time.Time) {
+		if err := receiptfile.Proofs(name, func(r *receiptfile.Receipt, began time.Time) {
 			p.receipts[r.Archive] = append(p.receipts[r.Archive], receipt{r.SHA256, r.ArchiveSize, began})
 		}); err != nil {
 			return name, err

@@ -1,3 +1,4 @@
+// Package receipts is the verb receipts, which checks receipts against the archives.
 package receipts
 
 import (
@@ -17,6 +18,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/receiptfile"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/remote"
 )
@@ -152,7 +154,7 @@ func (v *checker) run(ctx context.Context, args []string) {
 
 // numbered is a receipt with its file and line.
 type numbered struct {
-	*Receipt
+	*receiptfile.Receipt
 	file string
 	line int
 }
@@ -188,8 +190,8 @@ func (v *checker) read(ctx context.Context, name string) error {
 	defer f.Close()
 	shown := terminal.ShowName(name)
 	name = terminal.ReportName(name)
-	unended, err := Read(f, func(line int, rec *Receipt) {
-		path, err := rec.at(v.root)
+	unended, err := receiptfile.Read(f, func(line int, rec *receiptfile.Receipt) {
+		path, err := rec.At(v.root)
 		i, ok := v.index[path]
 		if !ok || err != nil {
 			i = len(v.archives)
@@ -197,7 +199,7 @@ func (v *checker) read(ctx context.Context, name string) error {
 			v.archives = append(v.archives, checked{path: path, err: err})
 		}
 		v.archives[i].list = append(v.archives[i].list, numbered{rec, name, line})
-	}, func(e *LineError) {
+	}, func(e *receiptfile.LineError) {
 		v.sum.Damaged++
 		v.FailFile(shown, e)
 	})
@@ -213,28 +215,6 @@ func (v *checker) read(ctx context.Context, name string) error {
 		v.Message("%s: line %d was not completed and proves nothing", shown, unended.Cut)
 	}
 	return nil
-}
-
-// at returns where the archive of a receipt is if its folder was moved to root, a folder or the URL of one.
-// "" stands for where it was.
-func (r *Receipt) at(root string) (string, error) {
-	switch {
-	case root == "":
-		return r.Archive, nil
-	case r.Below == "":
-		return r.Archive, errors.New("--root: the receipt has no path below a folder")
-	case !filepath.IsLocal(filepath.FromSlash(r.Below)):
-		return r.Archive, fmt.Errorf("--root: expected a path below a folder, found %q", r.Below)
-	}
-	return PathBelow(root, r.Below), nil
-}
-
-// PathBelow returns the path or URL of a file below a folder. below has slashes.
-func PathBelow(root, below string) string {
-	if remote.IsURL(root) {
-		return strings.TrimSuffix(root, "/") + "/" + below
-	}
-	return filepath.Join(root, filepath.FromSlash(below))
 }
 
 // check checks all archives.
@@ -255,7 +235,7 @@ func (v *checker) check(ctx context.Context) {
 		}
 		errs, sources := make([]error, len(c.list)), make([]source, len(c.list))
 		for i, n := range c.list {
-			if errs[i] = n.compare(got, err); errs[i] != nil && c.err == nil && w.older(ctx, c, n.Receipt) {
+			if errs[i] = compare(n.Receipt, got, err); errs[i] != nil && c.err == nil && w.older(ctx, c, n.Receipt) {
 				errs[i] = nil
 			}
 			sources[i] = lookFor(n.Receipt)
@@ -273,13 +253,13 @@ func (v *checker) check(ctx context.Context) {
 
 // older reports whether what a receipt proves is in an archive that was replaced and kept, as a later
 // receipt tells.
-func (v *checker) older(ctx context.Context, c checked, rec *Receipt) bool {
+func (v *checker) older(ctx context.Context, c checked, rec *receiptfile.Receipt) bool {
 	for _, n := range c.list {
 		if n.Replaced == "" || n.Replaced != filepath.Base(n.Replaced) || n.SHA256 == rec.SHA256 {
 			continue
 		}
 		dir := strings.TrimSuffix(c.path, filepath.Base(c.path))
-		if got, err := v.image(ctx, dir+n.Replaced, rec.Size); rec.compare(got, err) == nil {
+		if got, err := v.image(ctx, dir+n.Replaced, rec.Size); compare(rec, got, err) == nil {
 			return true
 		}
 	}
@@ -316,7 +296,7 @@ type image struct {
 
 // compare returns an error unless the archive of the receipt holds its image. err is the error of
 // reading it.
-func (r *Receipt) compare(got image, err error) error {
+func compare(r *receiptfile.Receipt, got image, err error) error {
 	if err == nil && got != (image{r.Size, r.SHA256}) {
 		err = fmt.Errorf("the archive holds another file: expected %d bytes with SHA-256 %s, found %d with %s", r.Size, r.SHA256, got.size, got.sha256)
 	}

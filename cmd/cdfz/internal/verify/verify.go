@@ -16,10 +16,10 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/receiptfile"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/report"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/runlog"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/receipts"
 )
 
 // verifier runs the verb verify.
@@ -43,10 +43,10 @@ type verifyReport struct {
 	SHA256    string `json:"sha256"`
 	Original  string `json:"original,omitempty"` // file with the same bytes, from --against
 	// Compressed describes an original that holds the same bytes compressed.
-	Compressed *receipts.Compressed `json:"compressed,omitempty"`
-	Seconds    float64              `json:"seconds"`
-	Damage     []report.Damage      `json:"damage"`
-	Parity     *report.Parity       `json:"parity,omitempty"`
+	Compressed *receiptfile.Compressed `json:"compressed,omitempty"`
+	Seconds    float64                 `json:"seconds"`
+	Damage     []report.Damage         `json:"damage"`
+	Parity     *report.Parity          `json:"parity,omitempty"`
 	// Loss lists values that were rounded before they were archived.
 	Loss *report.Loss `json:"loss,omitempty"`
 }

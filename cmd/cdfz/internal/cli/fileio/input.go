@@ -3,8 +3,6 @@ package fileio
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"io"
 	"io/fs"
@@ -17,6 +15,7 @@ import (
 	"time"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/protect"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/stop"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
@@ -365,25 +364,11 @@ func (in *Input) Changed() error {
 // SHA256 returns the SHA-256 of an input in hexadecimal. step, if not nil, is called with the
 // number of bytes done so far. A change of the file meanwhile is archive.ErrChanged.
 func (in *Input) SHA256(ctx context.Context, step func(int64)) (string, error) {
-	sum := sha256.New()
-	buf := make([]byte, min(in.Size, 1<<20))
-	for off := int64(0); off < in.Size; {
-		if err := ctx.Err(); err != nil {
-			return "", err
-		}
-		n, err := in.R.ReadAt(buf[:min(int64(len(buf)), in.Size-off)], off)
-		if n == 0 {
-			if err == nil || errors.Is(err, io.EOF) {
-				err = archive.ErrChanged
-			}
-			return "", err
-		}
-		sum.Write(buf[:n])
-		if off += int64(n); step != nil {
-			step(off)
-		}
+	sum, err := protect.SHA256(ctx, in.R, in.Size, step)
+	if err != nil {
+		return "", err
 	}
-	return hex.EncodeToString(sum.Sum(nil)), in.Changed()
+	return sum, in.Changed()
 }
 
 // OpenOptions returns the options that the flags request.

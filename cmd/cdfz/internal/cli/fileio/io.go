@@ -6,13 +6,14 @@
 //	later.go              files that are found while the run goes on
 //	input.go, sniff.go    a file to bytes
 //	target.go, object.go  bytes to a file, an object of a store or standard output
-//	replace.go            whether a target may replace what is there
+//	replace.go            asks whether a target may replace what is there
 package fileio
 
 import (
 	"io"
 	"io/fs"
 
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/protect"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 )
 
@@ -27,7 +28,7 @@ type IO struct {
 	ReplaceOther bool
 	// Vouched, if not nil, returns an error if an archive must not be replaced by one of another
 	// file, even with --replace-other.
-	Vouched func(path string, old *Held) error
+	Vouched func(path string, old *protect.Held) error
 	// Overwrites, if not nil, is the only kind of file that -f overwrites, with or without --replace-other.
 	Overwrites *Kind
 	// KeptAs, if not nil, is a file that has another name, too: it may be replaced.

@@ -21,7 +21,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/receipts"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/receiptfile"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 	"github.com/cdfz-format/cdfz/remote"
 )
@@ -135,7 +135,7 @@ func mostOf(compressed int64) int64 { return compressed*mostShare + mostMore }
 // Open decompresses an input, into memory or an unnamed temporary file, and replaces its
 // reader and size. Other inputs stay as they are, and the result is nil. The input's Stat
 // stays that of the compressed file.
-func Open(ctx context.Context, in *fileio.Input) (*receipts.Compressed, error) {
+func Open(ctx context.Context, in *fileio.Input) (*receiptfile.Compressed, error) {
 	if in.File == nil {
 		return nil, nil
 	}
@@ -180,7 +180,7 @@ func Open(ctx context.Context, in *fileio.Input) (*receipts.Compressed, error) {
 	if _, err := io.Copy(io.Discard, src); err != nil {
 		return nil, err
 	}
-	return &receipts.Compressed{Format: f.name, Size: src.n, SHA256: hex.EncodeToString(src.sum.Sum(nil))}, nil
+	return &receiptfile.Compressed{Format: f.name, Size: src.n, SHA256: hex.EncodeToString(src.sum.Sum(nil))}, nil
 }
 
 // hashed hashes the bytes that are read.

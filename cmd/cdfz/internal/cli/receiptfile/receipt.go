@@ -1,7 +1,6 @@
-// Package receipts has the receipts of archived files, a line of JSON for each: what was
+// Package receiptfile has the receipts of archived files, a line of JSON for each: what was
 // archived, where the archive is, and the SHA-256 of the file that it restores. A file is
-// only deleted after its receipt is on disk. The package is also the verb receipts, which
-// checks receipts against the archives.
+// only deleted after its receipt is on disk.
 //
 // The lines of a file are a chain. Each holds the SHA-256 of the line before it in prev. The
 // first line, the head, has a fixed width and is rewritten in place: it counts the lines that are
@@ -17,12 +16,18 @@
 // there unchanged. What follows them was written by a run that was killed, and no source was
 // deleted for it: the next run continues after the lines there that are in the chain, and removes
 // a line that has no end.
-package receipts
+package receiptfile
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/cdfz-format/cdfz/remote"
 )
 
 // Receipt is what is known of one archived file. Names are absolute, sizes are bytes.
@@ -113,3 +118,25 @@ func (l *line) receipt() *Receipt {
 
 // text returns the bytes of a line without its end.
 func (l *line) text() ([]byte, error) { return json.Marshal(l) }
+
+// At returns where the archive of a receipt is if its folder was moved to root, a folder or the URL of one.
+// "" stands for where it was.
+func (r *Receipt) At(root string) (string, error) {
+	switch {
+	case root == "":
+		return r.Archive, nil
+	case r.Below == "":
+		return r.Archive, errors.New("--root: the receipt has no path below a folder")
+	case !filepath.IsLocal(filepath.FromSlash(r.Below)):
+		return r.Archive, fmt.Errorf("--root: expected a path below a folder, found %q", r.Below)
+	}
+	return PathBelow(root, r.Below), nil
+}
+
+// PathBelow returns the path or URL of a file below a folder. below has slashes.
+func PathBelow(root, below string) string {
+	if remote.IsURL(root) {
+		return strings.TrimSuffix(root, "/") + "/" + below
+	}
+	return filepath.Join(root, filepath.FromSlash(below))
+}

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package receipts
+package protect
 
 import (
 	"io/fs"
