@@ -86,8 +86,7 @@
 //
 // # Backwards compatibility
 //
-// Nothing is released yet, and the format may still change. From the first release on,
-// every archive that a release has written stays readable by all later ones.
+// Format 1 is final: every later version reads the archives of this one.
 //
 // # Its place among the packages
 //
