@@ -116,10 +116,10 @@ func (f *File) Vars() iter.Seq2[int, *Var] {
 }
 
 // Array returns variable number v of the header, for packages that do not know
-// archives. It is a *Var, which is nil if there is no such variable.
+// archives. It is a *Var, or nil if there is no such variable.
 func (f *File) Array(v int) slab.Array {
 	if v < 0 || v >= len(f.vars) {
-		return (*Var)(nil)
+		return nil
 	}
 	return f.newVar(v)
 }
