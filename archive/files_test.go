@@ -185,7 +185,7 @@ func TestReadBack(t *testing.T) {
 // TestReadBackOnce checks that a file which was archived is compared without decoding its netCDF header
 // a second time.
 func TestReadBackOnce(t *testing.T) {
-	image := archivetest.Some(t)["cdf2_climate.nc"]
+	image := archivetest.Classic(t)["cdf2_climate.nc"]
 	var mu sync.Mutex
 	decoded := map[string]int{}
 	filters.Observe(func(_ filters.Filter, label string, decode bool) func(in, out int, err error) {
