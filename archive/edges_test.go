@@ -22,6 +22,7 @@ var edges = map[string][]string{
 	"internal/atomicfile": {"internal/nofollow"}, // used by the command and by archive.WriteFile
 	"cdf3":                {},
 	"internal/ioat":       {},
+	"internal/chart":      {}, // pictures of cdfz bench and bench/cache
 	"internal/faultsrv":   {},
 	"internal/faultio":    {},
 	"internal/nativetest": {},

@@ -22,7 +22,7 @@ import (
 var (
 	rounds   = run.Rounds(3)
 	variable = flag.String("var", "", "a variable of type float to read (default: the largest that has records)")
-	png      = flag.String("png", "", "draw the figures into this file")
+	picture  = flag.String("svg", "", "draw the figures into this file")
 )
 
 // The measured sizes, in bytes.
@@ -67,10 +67,10 @@ func main() {
 				return err
 			}
 		}
-		if err := report(v, results).Save(); err != nil || *png == "" {
+		if err := report(v, results).Save(); err != nil || *picture == "" {
 			return err
 		}
-		return draw(*png, results)
+		return draw(*picture, results)
 	})
 }
 

@@ -35,7 +35,7 @@ type bencher struct {
 	chains  []benchChain
 	repeat  int
 	csvName string
-	plots   []string
+	plot    string
 }
 
 // benchChain is a chain to measure: a preset, or one chain for all variables.
@@ -102,7 +102,7 @@ shuffle+zstd or shuffle+zstd:19, or filters as -F takes them: 2|32015,19.`,
 		Example: cli.Examples(
 			"cdfz bench tas.nc",
 			"cdfz bench --blocks 64K,1M --chains 'default shuffle+zstd:19' tas.nc",
-			"cdfz bench --csv tas.csv --plot tas.svg --plot tas.png tas.nc"),
+			"cdfz bench --csv tas.csv --plot tas.svg tas.nc"),
 		Args:              cli.OneFile,
 		ValidArgsFunction: cli.CompleteFile,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -120,7 +120,7 @@ shuffle+zstd or shuffle+zstd:19, or filters as -F takes them: 2|32015,19.`,
 	f.StringArrayVar(&chains, "chains", nil, "`CHAINS` separated by spaces; repeatable (default: presets and common chains)")
 	f.Var(cli.CountFlag(&v.repeat, 1000), "count", "number of runs; the table shows their medians (default 3, more for small files, 1 above 256 MiB)")
 	f.StringVar(&v.csvName, "csv", "", "write the result as CSV to `FILE` too; -: to standard output, without the table")
-	f.StringArrayVar(&v.plots, "plot", nil, "draw the result: `FILE` ends in .svg or .png; repeatable")
+	f.StringVar(&v.plot, "plot", "", "draw the result into `FILE`, which ends in .svg")
 	a.ForceFlag(cmd)
 	a.JSONFlag(cmd)
 	return cmd
@@ -140,10 +140,8 @@ func (v *bencher) parse(blocks, chains []string) error {
 	if v.csvName == terminal.StdoutName && v.JSON {
 		return errors.New("--json: the report cannot go to standard output together with the CSV")
 	}
-	for _, name := range v.plots {
-		if pictureFormat(name) == "" {
-			return fmt.Errorf("--plot %s: expected a name that ends in .svg or .png", name)
-		}
+	if v.plot != "" && !strings.EqualFold(filepath.Ext(v.plot), ".svg") {
+		return fmt.Errorf("--plot %s: expected a name that ends in .svg", terminal.ShowName(v.plot))
 	}
 	if len(chains) == 0 {
 		chains = defaultChains
@@ -325,19 +323,10 @@ func (v *bencher) outputs(ctx context.Context) (list []output, err error) {
 	if v.csvName != "" && v.csvName != terminal.StdoutName {
 		add(v.csvName, writeCSV)
 	}
-	for _, name := range v.plots {
-		add(name, func(w io.Writer, rep *benchReport) error { return writePicture(w, rep, pictureFormat(name)) })
+	if v.plot != "" {
+		add(v.plot, writePicture)
 	}
 	return list, err
-}
-
-// pictureFormat returns "svg" or "png" for the name of a picture, or "".
-func pictureFormat(name string) string {
-	switch f := strings.ToLower(filepath.Ext(name)); f {
-	case ".svg", ".png":
-		return f[1:]
-	}
-	return ""
 }
 
 func (v *bencher) printBench(rep *benchReport) {
