@@ -5,13 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"os"
 
 	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/protect"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/receiptfile"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/internal/urls"
 	"github.com/cdfz-format/cdfz/remote"
 	"github.com/cdfz-format/cdfz/remote/s3"
 )
@@ -60,7 +59,7 @@ func (c *copies) prove(ctx context.Context, v *archiver, main *os.File, rep *arc
 		if len(proved) == c.n-1 {
 			break
 		}
-		path := receiptfile.PathBelow(place, rep.below)
+		path := urls.Below(place, rep.below)
 		volume, err := v.proveCopy(ctx, path, rep)
 		if err == nil && on[volume] != "" {
 			err = fmt.Errorf("on the same file system or in the same store as %s", terminal.ShowName(on[volume]))
@@ -87,7 +86,7 @@ func (v *archiver) proveCopy(ctx context.Context, path string, rep *archiveRepor
 	}
 	defer in.Close()
 	if in.File == nil {
-		volume, err = storeOf(path)
+		volume = urls.Store(path)
 	} else if volume, err = volumeOf(in.File); err == nil {
 		dir, _, done, openErr := in.Folder()
 		if openErr != nil {
@@ -112,13 +111,4 @@ func (v *archiver) restoresSource(ctx context.Context, r io.ReaderAt, size int64
 		err = fmt.Errorf("restores %d bytes with SHA-256 %s, expected %d with %s", w.ImageSize, w.SHA256, rep.Size, rep.SHA256)
 	}
 	return err
-}
-
-// storeOf identifies the store of a URL: its scheme with the host or bucket.
-func storeOf(name string) (string, error) {
-	u, err := url.Parse(remote.Redact(name))
-	if err != nil {
-		return "", errors.New("malformed URL")
-	}
-	return u.Scheme + "://" + u.Host, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/unpack"
+	"github.com/cdfz-format/cdfz/internal/urls"
 	"github.com/cdfz-format/cdfz/remote"
 	"github.com/cdfz-format/cdfz/remote/s3"
 )
@@ -61,13 +62,10 @@ func (o *originals) of(j fileio.Job) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if s3.IsPrefix(o.names[0]) {
-		return o.names[0] + filepath.ToSlash(image), nil
-	}
-	if err := j.HasPath(); err != nil {
+	if err := j.HasPath(); err != nil && !s3.IsPrefix(o.names[0]) {
 		return "", err
 	}
-	return filepath.Join(o.names[0], image), nil
+	return urls.Below(o.names[0], filepath.ToSlash(image)), nil
 }
 
 // openOriginal opens the original of an archive. If a folder of originals does not have it, it is the first

@@ -14,6 +14,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/stop"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/internal/ioat"
+	"github.com/cdfz-format/cdfz/internal/urls"
 	"github.com/cdfz-format/cdfz/remote"
 	"github.com/cdfz-format/cdfz/remote/s3"
 )
@@ -99,7 +100,7 @@ func (p *prefix) send(ctx context.Context, page []s3.Object) error {
 
 // below returns the object with a key below a prefix.
 func below(prefix, key string) Job {
-	j := Job{Name: prefix + key, Rel: key, object: true}
+	j := Job{Name: urls.Below(prefix, key), Rel: key, object: true}
 	if path, err := filepath.Localize(key); err != nil || path == "." {
 		j.noPath = true
 	} else {

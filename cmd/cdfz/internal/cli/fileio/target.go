@@ -16,6 +16,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 	"github.com/cdfz-format/cdfz/internal/nofollow"
+	"github.com/cdfz-format/cdfz/internal/urls"
 	"github.com/cdfz-format/cdfz/remote"
 	"github.com/cdfz-format/cdfz/remote/s3"
 )
@@ -266,10 +267,7 @@ func (a *IO) TargetPath(j Job, rename func(string) (string, error)) (string, err
 		return rename(j.LocalName())
 	case a.IsDirDest():
 		rel, err := rename(j.Rel)
-		if s3.IsURL(a.Dest) {
-			return a.Dest + filepath.ToSlash(rel), err
-		}
-		return filepath.Join(a.Dest, rel), err
+		return urls.Below(a.Dest, filepath.ToSlash(rel)), err
 	}
 	return a.Dest, nil
 }

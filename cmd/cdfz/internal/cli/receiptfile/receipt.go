@@ -23,11 +23,10 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strings"
 	"time"
 	"unicode/utf8"
 
-	"github.com/cdfz-format/cdfz/remote"
+	"github.com/cdfz-format/cdfz/internal/urls"
 )
 
 // Receipt is what is known of one archived file. Names are absolute, sizes are bytes.
@@ -130,13 +129,5 @@ func (r *Receipt) At(root string) (string, error) {
 	case !filepath.IsLocal(filepath.FromSlash(r.Below)):
 		return r.Archive, fmt.Errorf("--root: expected a path below a folder, found %q", r.Below)
 	}
-	return PathBelow(root, r.Below), nil
-}
-
-// PathBelow returns the path or URL of a file below a folder. below has slashes.
-func PathBelow(root, below string) string {
-	if remote.IsURL(root) {
-		return strings.TrimSuffix(root, "/") + "/" + below
-	}
-	return filepath.Join(root, filepath.FromSlash(below))
+	return urls.Below(root, r.Below), nil
 }
