@@ -26,6 +26,8 @@ var edges = map[string][]string{
 	"internal/faultsrv":   {},
 	"internal/faultio":    {},
 	"internal/nativetest": {},
+	"internal/nstest":     {}, // mounts for tests
+	"internal/storage":    {}, // what a file is stored on; the marks of what mount and serve show
 	"internal/urls":       {"internal/ioat"},
 	"remote":              {"internal/ioat", "internal/urls"},
 	"remote/s3":           {"remote"}, // signatures for URLs of object stores
@@ -108,10 +110,10 @@ var edges = map[string][]string{
 	"archive/ncapi":                   {"archive", "cdf3", "slab"},                                   // a nested module
 	"fleet":                           {"fleet/internal/runlog", "internal/atomicfile", "remote/s3"}, // a nested module
 	"fleet/internal/runlog":           {},                                                            // of the nested module
-	"internal/mount":                  {"archive", "internal/folderview", "internal/folderview/joinedfiles", "internal/nofollow"},
+	"internal/mount":                  {"archive", "internal/folderview", "internal/folderview/joinedfiles", "internal/nofollow", "internal/storage"},
 	"internal/folderview/joinedfiles": {"archive", "archive/joined", "internal/folderview"}, // for mount and serve
 	"internal/mountns":                {"internal/mount"},                                   // cdfz run
-	"internal/serve":                  {"archive", "internal/folderview", "internal/folderview/joinedfiles", "internal/serve/dap", "internal/serve/page"},
+	"internal/serve":                  {"archive", "internal/folderview", "internal/folderview/joinedfiles", "internal/serve/dap", "internal/serve/page", "internal/storage"},
 	"internal/serve/page":             {"archive", "cdf3", "cf", "export", "filters", "internal/choices", "slab"},
 	"internal/serve/dap":              {"cdf3", "slab"}, // the protocol, for any source
 	"cf":                              {"cdf3", "slab"},
