@@ -115,7 +115,7 @@ func newTree(src string, o *Options) (*tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &tree{source: s, streams: &streams{blocks: blocks, cache: o.Cache}}
+	t := &tree{source: s, streams: &streams{blocks: blocks, cache: o.Cache}, lists: o.AllowOther}
 	t.active.touch()
 	here, err := sys(s.root.Lstat("."))
 	if err != nil {
@@ -139,7 +139,7 @@ func (t *tree) options(src string, o *Options, root bool) *fs.Options {
 	out := &fs.Options{EntryTimeout: &timeout, AttrTimeout: &timeout, NullPermissions: true}
 	out.MountOptions = fuse.MountOptions{
 		AllowOther: o.AllowOther, FsName: name, Name: "cdfz", MaxBackground: background, MaxWrite: maxRequest,
-		EnableAcl: o.AllowOther, DisableXAttrs: !o.AllowOther, // nobody else needs the lists
+		EnableAcl:         o.AllowOther, // nobody else needs the lists
 		DirectMountStrict: root, DirectMountFlags: syscall.MS_RDONLY | syscall.MS_NOSUID | syscall.MS_NODEV,
 		Options: []string{"default_permissions"},
 		Logger:  log.New(io.Discard, "", 0), // it only reports requests that were given up

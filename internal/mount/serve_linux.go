@@ -86,7 +86,8 @@ func Serve(device *os.File, src string, opts *Options) (done <-chan struct{}, er
 func (t *tree) serveOptions(src string, o *Options) *fs.Options {
 	out := t.options(src, o, false)
 	out.Options = nil
-	out.EnableLocks = true // other programs see them in src
+	out.DisableXAttrs = true // the kernel would ask for one of them before each write
+	out.EnableLocks = true   // other programs see them in src
 	return out
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/internal/folderview"
 	"github.com/cdfz-format/cdfz/internal/folderview/joinedfiles"
+	"github.com/cdfz-format/cdfz/internal/storage"
 )
 
 // tree is the file system. Its nodes are folders, images and other files.
@@ -24,6 +25,7 @@ type tree struct {
 	streams *streams
 	active  active
 	device  uint64 // of the source's root
+	lists   bool   // access control lists are shown
 
 	writable bool // see Serve
 	oneOwner bool // see Options
@@ -364,8 +366,8 @@ func (t *tree) moved(n *imageNode) (found, error) {
 // Getxattr implements fs.NodeGetxattrer. The kernel asks for access control lists, which it
 // obeys.
 func (d *folder) Getxattr(_ context.Context, attr string, dest []byte) (uint32, syscall.Errno) {
-	if attr != accessACL {
-		return 0, syscall.ENODATA
+	if attr != accessACL || !d.t.lists {
+		return viewMark(attr, dest)
 	}
 	p, leave, no := d.t.enter(&d.Inode)
 	if no != 0 {
@@ -382,8 +384,8 @@ func (d *folder) Getxattr(_ context.Context, attr string, dest []byte) (uint32, 
 
 // Getxattr implements fs.NodeGetxattrer.
 func (o *other) Getxattr(_ context.Context, attr string, dest []byte) (uint32, syscall.Errno) {
-	if attr != accessACL || o.Mode() != syscall.S_IFREG {
-		return 0, syscall.ENODATA // nothing else can be opened
+	if attr != accessACL || !o.t.lists || o.Mode() != syscall.S_IFREG { // nothing else can be opened
+		return viewMark(attr, dest)
 	}
 	f, st, err := o.t.source.open(nameOf(&o.Inode))
 	if err != nil {
@@ -398,8 +400,8 @@ func (o *other) Getxattr(_ context.Context, attr string, dest []byte) (uint32, s
 
 // Getxattr implements fs.NodeGetxattrer.
 func (n *imageNode) Getxattr(_ context.Context, attr string, dest []byte) (uint32, syscall.Errno) {
-	if attr != accessACL || n.who != everybody {
-		return 0, syscall.ENODATA
+	if attr != accessACL || !n.t.lists || n.who != everybody {
+		return viewMark(attr, dest)
 	}
 	f, st, err := n.t.source.open(n.name)
 	if err != nil {
@@ -410,6 +412,19 @@ func (n *imageNode) Getxattr(_ context.Context, attr string, dest []byte) (uint3
 		return 0, syscall.ESTALE
 	}
 	return acl(f, dest)
+}
+
+// viewMark answers for the attribute of all files and folders.
+func viewMark(attr string, dest []byte) (uint32, syscall.Errno) {
+	const value = "1"
+	switch {
+	case attr != storage.ViewAttribute:
+		return 0, syscall.ENODATA
+	case len(dest) > 0 && len(dest) < len(value):
+		return 0, syscall.ERANGE
+	}
+	copy(dest, value)
+	return uint32(len(value)), 0
 }
 
 // acl reads the access control list of a file.

@@ -12,6 +12,8 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/cdfz-format/cdfz/internal/storage"
 )
 
 // TestOthersLinks has links to archives in folders that not everybody may search. Under the
@@ -75,6 +77,31 @@ func TestOthersLinks(t *testing.T) {
 	require.NoError(t, os.Symlink("half/a.nc.cdfz", filepath.Join(alone.dir, "half.nc.cdfz")))
 	e, _ = alone.lookup(1, "half.nc")
 	require.Equal(t, uint32(syscall.S_IFREG|0o644), e.Mode)
+}
+
+// TestViewMark asks for the attribute that tells images and other files from files on a disk.
+func TestViewMark(t *testing.T) {
+	for _, o := range []Options{{}, {AllowOther: true}} {
+		f := newFixture(t, "", o)
+		f.pack("a.nc.cdfz", climate(t))
+		f.put("dir/plain", []byte("text"))
+		a, status := f.lookup(1, "a.nc")
+		require.Equal(t, fuse.OK, status)
+		dir, status := f.lookup(1, "dir")
+		require.Equal(t, fuse.OK, status)
+		plain, status := f.lookup(dir.NodeId, "plain")
+		require.Equal(t, fuse.OK, status)
+		for _, node := range []uint64{1, a.NodeId, dir.NodeId, plain.NodeId} {
+			head := &fuse.InHeader{NodeId: node}
+			n, status := f.GetXAttr(nil, head, storage.ViewAttribute, nil)
+			require.Equal(t, fuse.OK, status)
+			require.EqualValues(t, 1, n)
+			_, status = f.GetXAttr(nil, head, "user.other", nil)
+			require.Equal(t, fuse.ENOATTR, status)
+			n, _ = f.ListXAttr(nil, head, nil)
+			require.Zero(t, n, "copies must not have it")
+		}
+	}
 }
 
 // TestOthersSwap puts a link in the place of a folder that the kernel knows, and another
