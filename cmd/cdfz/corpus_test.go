@@ -55,7 +55,7 @@ func TestCorpusMalformedCommand(t *testing.T) {
 		left, err := os.ReadDir(dir)
 		require.NoError(t, err)
 		if code != 0 {
-			require.Equal(t, 1, code, "%s: %s", f.Name, text)
+			require.Equal(t, 4, code, "%s: %s", f.Name, text)
 			require.Contains(t, text, "cdfz: ", f.Name)
 			require.Len(t, left, 1, "%s: something was left behind", f.Name)
 			return

@@ -147,22 +147,22 @@ func TestObjects(t *testing.T) {
 		code int
 		text string
 	}{
-		{[]string{"archive", "--skip-existing=never", "-o", "s3://bucket/dir/x.nc.cdfz", "x.nc"}, 1, "-f overwrites it"},
+		{[]string{"archive", "--skip-existing=never", "-o", "s3://bucket/dir/x.nc.cdfz", "x.nc"}, 4, "-f overwrites it"},
 		{[]string{"archive", "-o", "s3://bucket/dir/x.nc.cdfz", "../other.nc"}, 1, "no such file"},
 		{[]string{"archive", "-o", "s3://nobody/x", "x.nc"}, 1, "no such bucket"},
 		{[]string{"archive", "-o", "s3://bucket/z", "--receipts", "r", "--delete-source", "x.nc"}, 2, "the archive goes to an object store"},
 		{[]string{"archive", "-o", "https://example.org/z", "x.nc"}, 2, "cannot write to a URL"},
-		{[]string{"restore", "-o", "s3://bucket/back.nc", "s3://bucket/dir/x.nc.cdfz"}, 1, "-f overwrites it"},
+		{[]string{"restore", "-o", "s3://bucket/back.nc", "s3://bucket/dir/x.nc.cdfz"}, 4, "-f overwrites it"},
 		{[]string{"restore", "-o", "s3://nobody/x", "s3://bucket/dir/x.nc.cdfz"}, 1, "no such bucket"},
 		{[]string{"restore", "-o", "s3://bucket/z", "damaged.nc.cdfz"}, 3, "cdfz restore --salvage"},
 		{[]string{"restore", "-f", "-o", "s3://bucket/dir/x.nc.cdfz", "s3://bucket/dir/x.nc.cdfz"}, 1, "the target is the source"},
 		{[]string{"restore", "--salvage", "-o", "s3://bucket/z", "damaged.nc.cdfz"}, 2, "--salvage does not write to object stores"},
-		{[]string{"get", "-o", "s3://bucket/part.nc", "x.nc", "tas[0]"}, 1, "-f overwrites it"},
+		{[]string{"get", "-o", "s3://bucket/part.nc", "x.nc", "tas[0]"}, 4, "-f overwrites it"},
 		{[]string{"get", "-o", "s3://nobody/part.nc", "x.nc", "tas[0]"}, 1, "no such bucket"},
 		{[]string{"get", "-f", "-o", "s3://bucket/back.nc", "s3://bucket/back.nc", "tas[0]"}, 1, "the target is the source"},
 		{[]string{"get", "-o", "https://example.org/z.csv", "x.nc", "tas[0]"}, 2, "cannot write to a URL of this kind, expected s3 or gs"},
 		{[]string{"get", "-o", "s3://bucket/z", "x.nc", "tas[0]"}, 2, "expected a name that ends in .csv"},
-		{[]string{"export", "-o", "s3://bucket/export/x.nc4", "x.nc"}, 1, "-f overwrites it"},
+		{[]string{"export", "-o", "s3://bucket/export/x.nc4", "x.nc"}, 4, "-f overwrites it"},
 		{[]string{"export", "-o", "s3://nobody/x.nc4", "x.nc"}, 1, "no such bucket"},
 		{[]string{"export", "-o", "s3://bucket/z.nc4", "damaged.nc.cdfz"}, 3, "cdfz verify lists all damage"},
 		{[]string{"export", "-o", "s3://bucket/z.nc4/", "x.nc"}, 1, "expected the name of an object, found a folder"},
@@ -171,10 +171,10 @@ func TestObjects(t *testing.T) {
 		{[]string{"export", "--refs", "parquet", "-o", "s3://bucket/z.parq", "archives/sub/y.nc.cdfz"}, 2, "cannot write a folder to a URL"},
 		{[]string{"copy", "s3://bucket/all/", "s3://bucket/all/z/"}, 2, "the folder of the copies lies in s3://bucket/all/"},
 		{[]string{"copy", "s3://bucket/all/", "z"}, 2, "z: expected a folder for the copies of s3://bucket/all/"},
-		{[]string{"copy", "s3://bucket/all/", "s3://bucket/fast/"}, 1, "-f overwrites it"},
+		{[]string{"copy", "s3://bucket/all/", "s3://bucket/fast/"}, 4, "-f overwrites it"},
 		{[]string{"copy", "archives", "archives/sub/z/"}, 2, "lies in archives"},
 		{[]string{"copy", "damaged.nc.cdfz", "s3://bucket/z.nc"}, 3, "cdfz verify lists all damage"},
-		{[]string{"repair", "-o", "s3://bucket/mended.nc.cdfz", "s3://bucket/cut.nc.cdfz"}, 1, "-f overwrites it"},
+		{[]string{"repair", "-o", "s3://bucket/mended.nc.cdfz", "s3://bucket/cut.nc.cdfz"}, 4, "-f overwrites it"},
 		{[]string{"info", "s3://bucket/z.nc4"}, 1, "no such object"},
 		{[]string{"restore", "-o", "az://bucket/z", "s3://bucket/dir/x.nc.cdfz"}, 2, "cannot write to a URL of this kind, expected s3 or gs"},
 		{[]string{"info", "s3://bucket/z"}, 1, "no such object"},
@@ -201,7 +201,7 @@ func TestObjects(t *testing.T) {
 	for _, args := range [][]string{{"restore", "-o", "z.nc", "s3://bucket/dir/x.nc.cdfz"}, {"archive", "-o", "s3://bucket/new", "x.nc"}, {"restore", "-o", "s3://bucket/new", "archives/sub/y.nc.cdfz"},
 		{"get", "-o", "s3://bucket/new.csv", "x.nc", "tas[0]"}, {"export", "-o", "s3://bucket/new.nc4", "x.nc"}} {
 		code, _, msg := cdfz(args...)
-		require.Equal(t, 1, code)
+		require.Equal(t, 4, code)
 		require.Contains(t, msg, "the credentials have expired, renew them (ExpiredToken)")
 	}
 }

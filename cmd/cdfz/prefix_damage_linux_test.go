@@ -42,7 +42,7 @@ func TestPrefixDamage(t *testing.T) {
 	s.put("p/d.nc.cdfz", []byte("text"))
 	s.put("p/e.nc.cdfz", nil)
 	code, out, msg = s.run("verify", "s3://bucket/p/")
-	require.Equal(t, 1, code, msg)
+	require.Equal(t, 4, code, msg)
 	require.Contains(t, msg, "s3://bucket/p/b.nc.cdfz: not a cdfz archive: it is a classic netCDF file")
 	require.Contains(t, msg, "s3://bucket/p/d.nc.cdfz: not a cdfz archive")
 	require.Contains(t, msg, "s3://bucket/p/e.nc.cdfz: not a cdfz archive: the file is empty")

@@ -78,7 +78,7 @@ func TestPrefix(t *testing.T) {
 	require.Contains(t, s.done("restore", "-o", "back/", "s3://bucket/run7/"), "0 files; 5 restored before")
 	require.NoError(t, os.WriteFile("back/x.nc", []byte("other"), 0o644))
 	code, _, msg = s.run("restore", "-o", "back/", "s3://bucket/run7/")
-	require.Equal(t, 1, code)
+	require.Equal(t, 4, code)
 	require.Contains(t, msg, "back/x.nc: target exists")
 	s.done("restore", "-f", "-o", "back/", "s3://bucket/run7/")
 	sameTree(t, "data", "back")
@@ -219,7 +219,7 @@ func TestPrefixKeys(t *testing.T) {
 		return true
 	})
 	code, out, msg := s.run("restore", "--json", "--log", "../log", "-o", "back/", "s3://bucket/p/")
-	require.Equal(t, 1, code)
+	require.Equal(t, 4, code)
 	for _, key := range bad {
 		require.Contains(t, out, fmt.Sprintf(`{"file":%s,"error":"the key is not the path of a file`, quoted(t, "s3://bucket/p/"+key)))
 	}
@@ -238,7 +238,7 @@ func TestPrefixKeys(t *testing.T) {
 	// Originals are not looked for outside of their folder.
 	require.NoError(t, os.WriteFile("../out.nc", image, 0o644))
 	code, _, msg = s.run("verify", "--against", "back", "s3://bucket/p/")
-	require.Equal(t, 1, code)
+	require.Equal(t, 4, code)
 	require.Equal(t, len(bad), strings.Count(msg, "the key is not the path of a file"))
 }
 
@@ -374,14 +374,14 @@ func TestPrefixBroken(t *testing.T) {
 			args = append(args, "--log", log)
 		}
 		code, _, msg := s.run(append(args, "-q", "s3://bucket/p/")...)
-		require.Equal(t, 1, code, "%v: %s", args, msg)
+		require.Equal(t, 4, code, "%v: %s", args, msg)
 		require.Contains(t, msg, "s3://bucket/p/: ", "%v", args)
 		require.Contains(t, msg, "access denied (AccessDenied)", "%v", args)
 		if logs {
 			b, err := os.ReadFile(log)
 			require.NoError(t, err)
 			require.Regexp(t, `"source":"s3://bucket/p/","outcome":"failed"`, string(b))
-			require.Contains(t, string(b), `"exit":1}`)
+			require.Contains(t, string(b), `"exit":4}`)
 		}
 	}
 	require.Len(t, names(t, "back"), 20)

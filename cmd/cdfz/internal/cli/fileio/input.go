@@ -49,7 +49,7 @@ func (in *Input) Replace(r io.ReaderAt, size int64, close func() error) {
 }
 
 var (
-	errFolder     = errors.New("is a folder, not a file")
+	errFolder     = terminal.Lasting(errors.New("is a folder, not a file"))
 	errNotRegular = nofollow.ErrNotRegular
 )
 

@@ -233,7 +233,7 @@ func (l *nameList) look(j *Job) {
 
 // job returns the file of a name, which is not looked at.
 func (l *nameList) job(n listed) Job {
-	refused := func(err error) Job { return Job{Name: n.name, Rel: n.name, err: err} }
+	refused := func(err error) Job { return Job{Name: n.name, Rel: n.name, err: terminal.Lasting(err)} }
 	switch {
 	case n.tooLong:
 		n.name = n.name[:40] + "…"

@@ -21,7 +21,7 @@ import (
 
 var (
 	errNoObjects = errors.New("there are no objects below this prefix")
-	errNoPath    = errors.New("the key is not the path of a file: a part of it is empty, . or .., or has a zero byte")
+	errNoPath    = terminal.Lasting(errors.New("the key is not the path of a file: a part of it is empty, . or .., or has a zero byte"))
 )
 
 // looking is the number of objects that are looked at together. Each takes a request or two.

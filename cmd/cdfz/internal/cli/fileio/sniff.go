@@ -157,7 +157,7 @@ func RefuseArchive(in *Input) error {
 		return err
 	}
 	if ours {
-		return terminal.Hinted(errors.New("is already a cdfz archive"), "cdfz restore restores its netCDF file")
+		return terminal.Hinted(terminal.Lasting(errors.New("is already a cdfz archive")), "cdfz restore restores its netCDF file")
 	}
 	return nil
 }

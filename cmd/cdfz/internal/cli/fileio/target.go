@@ -21,7 +21,7 @@ import (
 	"github.com/cdfz-format/cdfz/remote/s3"
 )
 
-var errTwice = errors.New("another FILE of this command has the same target")
+var errTwice = terminal.Lasting(errors.New("another FILE of this command has the same target"))
 
 // targets are the targets that a run has written or is writing. It is safe for concurrent
 // use.

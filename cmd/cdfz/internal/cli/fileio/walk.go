@@ -101,7 +101,7 @@ func StripSuffix(name string) (string, error) {
 	if s := strings.TrimSuffix(base, Suffix); s != base && s != "" {
 		return strings.TrimSuffix(name, Suffix), nil
 	}
-	return "", terminal.Hinted(errors.New("the name does not end in "+Suffix), "-o OUT names the target")
+	return "", terminal.Hinted(terminal.Lasting(errors.New("the name does not end in "+Suffix)), "-o OUT names the target")
 }
 
 // SourceDir returns the folder that names in warnings of mount and serve are relative to.
@@ -206,10 +206,17 @@ func (a *IO) Find(ctx context.Context, args []string, pred Pred, failed func(nam
 	return out
 }
 
-// walk lists the files below a folder of a tree.
+// walk lists the files below a folder of a tree. A folder that no run can list, as without permission, is a
+// failure of one shard, that of its path. All other errors are failures of every shard, since another one
+// may have them alone, on its computer. So is that of the tree itself: it may not be mounted there.
 func (a *IO) walk(ctx context.Context, t *tree, rel string, n int, pred Pred, failed func(name string, err error), out *List) {
 	list, err := t.list(rel, pred, &a.Select, a.TakesBack, func() bool { return ctx.Err() != nil })
 	if err != nil {
+		if s := a.Select.Shard; rel != "." && terminal.IsLasting(err) && !s.Takes(filepath.ToSlash(rel)) {
+			out.skipped++
+			a.skip(t.name(rel), fmt.Sprintf("%s; shard %s reports it", terminal.PlainText(err, t.name(rel)), s.Of(filepath.ToSlash(rel))))
+			return
+		}
 		failed(t.name(rel), err)
 		return
 	}

@@ -49,6 +49,9 @@ func (s Shard) String() string {
 // Takes reports whether the shard is the favourite of a file.
 func (s Shard) Takes(name string) bool { return s.N <= 1 || favourite(Key(name), s.N) == s.I-1 }
 
+// Of returns the favourite of a file among the shards.
+func (s Shard) Of(name string) Shard { return Shard{favourite(Key(name), s.N) + 1, s.N} }
+
 // endings are removed from names before they are hashed, so that a file, the same file compressed, and the
 // archive of both are in one shard.
 var endings = []string{".gz", ".bz2", ".xz", ".zst"}

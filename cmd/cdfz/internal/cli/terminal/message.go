@@ -11,25 +11,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 )
-
-// Exit codes. They are part of the program's interface and never change.
-const (
-	ExitDone    = 0
-	ExitFailed  = 1
-	ExitUsage   = 2
-	ExitDamaged = 3
-)
-
-// ExitText describes the exit codes in help and manual pages.
-const ExitText = `0 success, 1 failure, 2 wrong usage, 3 damaged archive, receipts or catalogue,
-130 interrupted (or 128 + the number of another signal).
-With several files the highest code wins.`
-
-// SetCode raises the exit code.
-func (a *Terminal) SetCode(code int) { a.code = max(a.code, code) }
 
 // hintError adds advice to an error.
 type hintError struct {
@@ -116,14 +99,10 @@ func Interrupted(err error) bool { return errors.Is(err, context.Canceled) }
 
 // Describe returns the text and the exit code of an error of a file.
 func (a *Terminal) Describe(file string, err error) (string, int) {
-	code := ExitFailed
-	if errors.Is(err, archive.ErrCorrupt) {
-		code = ExitDamaged
-	}
 	if Interrupted(err) {
-		return "interrupted", code
+		return "interrupted", ExitFailed
 	}
-	return a.redact(PlainText(err, file)), code
+	return a.redact(PlainText(err, file)), codeOf(err)
 }
 
 // Failure is the JSON of a file that failed.
