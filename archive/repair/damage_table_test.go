@@ -6,7 +6,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"regexp"
 	"strings"
@@ -20,7 +19,6 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/packtest"
 	"github.com/cdfz-format/cdfz/archive/parity"
 	"github.com/cdfz-format/cdfz/archive/repair"
-	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/internal/faultio"
 )
 
@@ -125,23 +123,23 @@ of the file.
 )
 
 // outcome damages structures of an archive and returns what can be restored.
-func outcome(t testing.TB, ar, image []byte, random bool, hit ...structure) string {
-	bad := bytes.Clone(ar)
-	r := rand.New(rand.NewPCG(3, 4))
-	for _, s := range hit {
-		for i := s.off; i < s.end; i++ {
-			if bad[i] = 0; random {
-				bad[i] = byte(r.Uint32())
-			}
-		}
+func outcome(t testing.TB, ar, image []byte, random bool, list ...structure) string {
+	bad := hit(ar, random, list...)
+	what := ""
+	for _, h := range list {
+		what += h.name + " "
 	}
-	got := healed(t, bad)
-	if bytes.Equal(got, ar) {
+	return outcomeOf(t, ar, image, [][]byte{bad, healed(t, bad)}, what)
+}
+
+// outcomeOf returns what can be restored of the last of some archives, which was made of the others: a
+// repair makes nothing worse.
+func outcomeOf(t testing.TB, ar, image []byte, made [][]byte, what string) string {
+	if bytes.Equal(made[len(made)-1], ar) {
 		return allBack
 	}
-	// A repair makes nothing worse.
 	best := nothing
-	for _, b := range [][]byte{bad, got} {
+	for _, b := range made {
 		s, err := repair.Salvage(context.Background(), bytes.NewReader(b), int64(len(b)), nil)
 		if err != nil {
 			require.True(t, archivetest.Ours(err), "%v", err)
@@ -150,10 +148,6 @@ func outcome(t testing.TB, ar, image []byte, random bool, hit ...structure) stri
 		out := &bufferAt{make([]byte, s.Size)}
 		require.NoError(t, s.WriteImage(context.Background(), out, 1, nil))
 		s.Close()
-		what := ""
-		for _, h := range hit {
-			what += h.name + " "
-		}
 		switch {
 		case bytes.Equal(out.b, image):
 			best = imageBack
@@ -198,14 +192,7 @@ func TestDamageTables(t *testing.T) {
 		require.LessOrEqual(t, cell, len(have))
 		return have[cell-1]
 	}
-	image := archivetest.Cube(t, 12, 80, 140)
-	h, err := cdf3.Read(bytes.NewReader(image), int64(len(image)))
-	require.NoError(t, err)
-	r := rand.New(rand.NewPCG(1, 1))
-	for i := h.Len; i < int64(len(image)); i += 2 {
-		image[i] = byte(r.Uint32())
-	}
-	o := &archive.WriteOptions{Block: 4096, Zarr: archive.ZarrConsolidated, Preset: archive.PresetFast, Name: "cube.nc"}
+	image, o := noisy(t)
 	var text strings.Builder
 	text.WriteString(tableIntro)
 	for _, share := range []parity.Share{0, 5} {
@@ -243,6 +230,7 @@ func TestDamageTables(t *testing.T) {
 			}
 		}
 	}
+	text.WriteString(secondTable(t))
 	want, rest := readTables(t)
 	if *writeTables {
 		require.NoError(t, os.WriteFile(tablesFile, []byte(text.String()+afterTables+rest), 0o666))

@@ -18,6 +18,8 @@ type HealOptions struct {
 	Quick   bool  // as in Options, where structures are repaired to find the parity
 	// CutAfter allows to cut off bytes after the archive.
 	CutAfter bool
+	// Second, if not nil, is a second copy of the archive. What parity cannot heal is taken from it.
+	Second *Second
 }
 
 // Healed is the result of Heal: an archive as it is after damage was healed from its parity. It
@@ -33,6 +35,8 @@ type Healed struct {
 	After   int64 // bytes after the archive, cut off to find the parity
 	// Lost is the error of parity.Find if the manifest names parity that is lost.
 	Lost error
+	// Copied is the number of bytes that were taken from the second copy.
+	Copied int64
 
 	ctx    context.Context
 	o      *HealOptions
@@ -49,7 +53,11 @@ type Healed struct {
 // damage remains, Heal rebuilds the structures that follow from others and tries again. If only
 // the parity is damaged then, it makes new parity.
 //
-// An archive without parity is no error. Errors are those of r.
+// From a second copy, only bytes are taken that pass their checksums there, and in whose place the archive has
+// no intact ones. The copy is read where the archive is damaged. If the archive has lost what leads to its
+// blocks, all of the copy is read. ErrOtherImage and ErrOtherLayout mean that nothing is taken from it.
+//
+// An archive without parity is no error. Errors are those of r and of the second copy.
 func Heal(ctx context.Context, r io.ReaderAt, size int64, o *HealOptions) (*Healed, error) {
 	if o == nil {
 		o = &HealOptions{}
@@ -104,6 +112,17 @@ func (h *Healed) Commit(ctx context.Context, w File) error {
 }
 
 func (h *Healed) run() error {
+	if h.o.Second != nil {
+		h.r = newOverlay(h.r, h.size) // unreadable sectors are zero from here on
+	}
+	if err := h.fromParity(); err != nil || h.o.Second == nil {
+		return err
+	}
+	return h.fromSecond()
+}
+
+// fromParity heals from the parity of the archive, if it has some.
+func (h *Healed) fromParity() error {
 	whole, err := h.once()
 	if err != nil || whole || h.Parity == nil && h.Lost == nil {
 		return err
