@@ -104,8 +104,8 @@ const (
 
 A test overwrites each structure of an archive, and each pair of structures, with zeros or random
 bytes. Then it runs *repair* and *restore --salvage*. The archive holds 1.1 MB in blocks of 4 KiB.
-It has a Zarr view and second copies of the plan and the netCDF header. The test runs once without
-parity and once with parity of 5 %. ` + "`go test ./archive/repair -run TestDamageTables -tables`" + ` writes these
+It has a Zarr view and second copies of the plan and the netCDF header. The test runs without
+parity, with parity of 5 %, and with a second copy of the archive. ` + "`go test ./archive/repair -run TestDamageTables -tables`" + ` writes these
 tables, and the test compares them with its results.
 
 | word | meaning |

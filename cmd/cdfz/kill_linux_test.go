@@ -267,6 +267,18 @@ func TestKills(t *testing.T) {
 				got, err := os.ReadFile(ar)
 				require.NoError(t, err)
 				require.True(t, bytes.Equal(full, got))
+
+				second := filepath.Join(base, "second.cdfz")
+				require.NoError(t, os.WriteFile(second, full, 0o644))
+				require.NoError(t, os.Truncate(ar, int64(r.IntN(len(full)))))
+				if !killed(t, r, tmp, limit/8+1, "repair", "-q", "--from", second, ar) {
+					total++
+				}
+				again("repair", "-q", "--from", second, ar)
+				got, err = os.ReadFile(ar)
+				require.NoError(t, err)
+				require.True(t, bytes.Equal(full, got))
+				require.NoError(t, os.Remove(second))
 				noTemporaries(t, base, tmp)
 			}
 			t.Logf("%d kills", total-before)

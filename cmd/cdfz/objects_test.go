@@ -137,6 +137,27 @@ func TestObjects(t *testing.T) {
 	require.NoError(t, err)
 	done("repair", "-o", "s3://bucket/mended.nc.cdfz", "s3://bucket/cut.nc.cdfz")
 	done("verify", "--against", "tree/sub/y.nc", "s3://bucket/mended.nc.cdfz")
+	bad := append([]byte(nil), intact...)
+	bad[len(bad)/2] ^= 1
+	require.NoError(t, os.MkdirAll("damaged/sub", 0o755))
+	for _, from := range []string{"s3://bucket/fast/", "s3://bucket/fast/sub/y.nc.cdfz", "copies"} {
+		require.NoError(t, os.WriteFile("damaged/sub/y.nc.cdfz", bad, 0o644))
+		what := "damaged"
+		if filepath.Ext(from) != "" {
+			what = "damaged/sub/y.nc.cdfz"
+		}
+		require.Contains(t, done("repair", "--from", from, what), ", 1 byte taken from ", from)
+		mended, err := os.ReadFile("damaged/sub/y.nc.cdfz")
+		require.NoError(t, err)
+		require.True(t, bytes.Equal(intact, mended), from)
+	}
+	_, err = back.PutObject("bucket", "bad/sub/y.nc.cdfz", nil, bytes.NewReader(bad), int64(len(bad)), nil)
+	require.NoError(t, err)
+	require.Contains(t, done("repair", "--from", "copies", "-o", "s3://bucket/good/", "s3://bucket/bad/"), ", 1 byte taken from ")
+	done("verify", "--against", "tree/sub/y.nc", "s3://bucket/good/sub/y.nc.cdfz")
+	code, _, msg := cdfz("repair", "--from", "s3://bucket/nothing/", "-o", "new/", "s3://bucket/bad/")
+	require.Equal(t, 1, code)
+	require.Contains(t, msg, "nothing is taken from s3://bucket/nothing/sub/y.nc.cdfz: ")
 	left, err = fs.Glob(os.DirFS("tmp"), "*")
 	require.NoError(t, err)
 	require.Empty(t, left)

@@ -146,22 +146,36 @@ func TestInterruptedRepair(t *testing.T) {
 	name := src + fileio.Suffix
 	want, err := os.ReadFile(name)
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(name, want[:len(want)-8000], 0o644))
-	step := int64(1)
-	if testing.Short() {
-		step = 7
-	}
-	for n := int64(1); ; n += step {
-		code := run(cancelAt(n), []string{"repair", name}, nil, &out, &out)
-		if code == terminal.ExitDone {
-			break
+	second := filepath.Join(dir, "second.cdfz")
+	require.NoError(t, os.WriteFile(second, want, 0o644))
+	bad := bytes.Clone(want)
+	clear(bad[len(bad)/4 : len(bad)/3])
+	for _, c := range []struct {
+		damaged []byte
+		args    []string
+		step    int64
+	}{
+		{want[:len(want)-8000], []string{"repair", name}, 1},
+		{want[:len(want)/2], []string{"repair", "--from", second, name}, 17},
+		{bad, []string{"repair", "--from", second, name}, 17},
+		{nil, []string{"repair", "--from", second, name}, 17},
+	} {
+		require.NoError(t, os.WriteFile(name, c.damaged, 0o644))
+		if testing.Short() {
+			c.step *= 7
 		}
-		require.Equal(t, interrupted, code)
-		require.Less(t, n, int64(1e5))
+		for n := int64(1); ; n += c.step {
+			code := run(cancelAt(n), c.args, nil, &out, &out)
+			if code == terminal.ExitDone {
+				break
+			}
+			require.Equal(t, interrupted, code)
+			require.Less(t, n, int64(1e5))
+		}
+		got, err := os.ReadFile(name)
+		require.NoError(t, err)
+		require.True(t, bytes.Equal(want, got))
 	}
-	got, err := os.ReadFile(name)
-	require.NoError(t, err)
-	require.True(t, bytes.Equal(want, got))
 }
 
 // TestInterruptedStdin checks that waiting for a pipe can be stopped.

@@ -57,6 +57,19 @@ func TestURL(t *testing.T) {
 	require.Contains(t, msg, "in place")
 	code, _, msg = cdfz("repair", "-o", "repaired.cdfz", url)
 	require.Zero(t, code, msg)
+	whole, err := os.ReadFile("www/x.nc.cdfz")
+	require.NoError(t, err)
+	require.NoError(t, os.MkdirAll("www/a folder", 0o755))
+	require.NoError(t, os.WriteFile("www/a folder/x%.nc.cdfz", whole, 0o644))
+	for _, from := range []string{srv.URL + "/a%20folder/x%25.nc.cdfz?token=secret", srv.URL + "/a%20folder/?token=secret"} {
+		bad := bytes.Clone(whole)
+		bad[len(bad)/2] ^= 1
+		require.NoError(t, os.WriteFile("x%.nc.cdfz", bad, 0o644))
+		code, out, msg := cdfz("repair", "--from", from, "x%.nc.cdfz")
+		require.Zero(t, code, msg)
+		require.Contains(t, out, ", 1 byte taken from "+srv.URL)
+		require.NotContains(t, out+msg, "secret")
+	}
 
 	for _, verb := range []string{"dump", "get"} {
 		args := []string{verb, url}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -44,6 +45,15 @@ func (a *App) FilesOrList(cmd *cobra.Command, args []string) error {
 		}
 	}
 	return nil
+}
+
+// NoArchives is the error of a run that has found no file.
+func (a *App) NoArchives(args []string) {
+	if a.Select.From != "" {
+		a.FailFile(terminal.ShowName(a.Select.From), errors.New("no names in this list"))
+		return
+	}
+	a.FailFile(strings.Join(args, ", "), errors.New("no archives below this folder"))
 }
 
 // SelectFlags adds the flags that choose files: --files-from, --null, --include, --exclude, --shard and --balance.

@@ -18,39 +18,25 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/report"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/runlog"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/internal/ioat"
 )
-
-// repairReport is the JSON of a repaired file.
-type repairReport struct {
-	File      string          `json:"file"`
-	Target    string          `json:"target"`    // the file itself, or -o
-	Intact    bool            `json:"intact"`    // there was nothing to do
-	Identical bool            `json:"identical"` // it is now known to equal the archive as written
-	Blocks    int64           `json:"blocks"`
-	Kept      int64           `json:"kept"`    // bytes before the index
-	Written   int64           `json:"written"` // bytes of index, directory and end
-	Headers   int64           `json:"headers"` // rewritten local headers
-	Front     bool            `json:"front"`   // plan and Zarr metadata were rewritten
-	Healed    int             `json:"healed"`  // netCDF header and second copies that were restored
-	After     int64           `json:"after"`   // bytes after the archive, cut off
-	Size      int64           `json:"size"`
-	Damage    []report.Damage `json:"damage"` // remaining damage
-	Parity    *report.Parity  `json:"parity,omitempty"`
-}
 
 // repairer runs the verb repair.
 type repairer struct {
 	*cli.App
 	quick bool
+	from  second
+	sum   sum
 }
 
 func Command(a *cli.App) *cobra.Command {
 	v := &repairer{App: a}
 	cmd := &cobra.Command{
-		Use:   "repair [flags] FILE",
-		Short: "Repair the structures of an archive",
-		Long: `Rebuilds index, directory, local headers and Zarr metadata of an archive.
+		Use:   "repair [flags] FILE…",
+		Short: "Repair archives, from parity or a second copy",
+		Long: `Rebuilds index, directory, local headers and Zarr metadata of archives.
 Each block is described in several places. repair trusts the description that the bytes
 of the block confirm. Everything that was readable before stays readable. Remaining damage
 is listed by variable and index range, and the exit code is 3. If the manifest is lost, which
@@ -58,74 +44,205 @@ follows the blocks, nothing is changed. cdfz restore --salvage restores the inta
 
 An archive with parity is healed first: see cdfz archive --parity.
 
-In place, repair rewrites damaged local headers and metadata where they are, and then
+--from COPY heals from a second copy what parity cannot heal. COPY is an archive for one FILE.
+For others it is a folder, a prefix s3://BUCKET/PREFIX/ or a URL that ends in a slash, which
+has the copies under the paths that the archives have below FILE or in the list. Both may be
+damaged in different places: bytes are taken from the copy if they pass their checksums there.
+Only damaged archives are compared with their copies. An archive that was cut off, or is
+empty, is restored, too. A copy of another netCDF file is refused. Before anything is written,
+the result restores the SHA-256 of the netCDF file, read without its index, unless damage
+remains. If the copy is another archive of the same netCDF file, as one with other filters is,
+-f replaces FILE by it.
+
+In place, repair rewrites damaged local headers, metadata and blocks where they are, and then
 everything after the last block. It can be interrupted and repeated. The archive keeps its
-modification time. -o writes a new file instead. Bytes after the archive are cut off only
-with -f, and another file after it only with --replace-other. An object of a store is
-repaired with -o, into another object or a file.`,
+modification time. -o writes a new file instead, for every FILE. Bytes after the archive are
+cut off only with -f, and another file after it only with --replace-other. An object of a
+store is repaired with -o, into another object or a file.
+
+FILE may be a folder: archives below it, named *.cdfz, are repaired, and other files are skipped.
+
+` + cli.PrefixHelp + `
+
+` + cli.SelectHelp + `
+
+` + cli.LogHelp,
 		Example: cli.Examples(
 			"cdfz repair tas.nc.cdfz                    # in place",
 			"cdfz repair -o repaired.nc.cdfz tas.nc.cdfz",
+			"cdfz repair --from /mnt/copy/ archives/    # a tree with a second copy",
+			"cdfz repair --from s3://bucket/run7/ archives/",
 			"cdfz repair -o s3://bucket/repaired/ s3://bucket/tas.nc.cdfz"),
-		Args:              cli.OneFile,
+		Args:              a.FilesOrList,
 		ValidArgsFunction: cli.CompleteArchives,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a.ToObjects = true
 			if err := a.CheckDest(args); err != nil {
 				return err
 			}
-			if err := v.repair(cmd.Context(), args[0]); err != nil {
-				a.FailFile(terminal.ShowName(args[0]), err)
+			if err := v.from.check(args, a.Select.From != ""); err != nil {
+				return err
 			}
+			if err := a.OpenLog(cmd.Context(), "repair"); err != nil {
+				a.FailFile(a.LogName(), err)
+				return nil
+			}
+			v.run(cmd.Context(), args)
 			return nil
 		},
 	}
-	a.ForceFlagFor(cmd, "overwrite a target that exists, but not an archive of another file; cut off bytes after the archive")
+	a.ForceFlagFor(cmd, "overwrite a target that exists, but not an archive of another file; cut off bytes after the archive; replace it by a --from of another layout")
 	cmd.Flags().BoolVar(&v.quick, "quick", false, "do not read blocks whose headers are consistent")
+	cmd.Flags().StringVar(&v.from.name, "from", "", "heal from the second `COPY`: an archive, or a folder or prefix of archives")
+	a.SelectFlags(cmd)
+	a.LogFlag(cmd)
 	a.MemoryFlag(cmd)
 	a.JSONFlag(cmd)
-	a.DestFlag(cmd, "write a new archive to `OUT`: a name, a folder, or - for standard output")
+	a.RequestsFlag(cmd)
+	a.VerboseFlag(cmd)
+	a.DestFlag(cmd, "write a new archive to `OUT`: a name, a folder, the URL of an object, or - for standard output")
 	return cmd
 }
 
-func (v *repairer) repair(ctx context.Context, name string) error {
-	in, err := v.OpenToChange(ctx, fileio.Job{Name: name})
+// run repairs files and those in folders.
+func (v *repairer) run(ctx context.Context, args []string) {
+	failed := func(name string, err error) {
+		switch {
+		case errors.Is(err, archive.ErrCorrupt):
+			v.sum.Files++
+			v.sum.Damaged++
+		case !terminal.Interrupted(err):
+			v.sum.Failed++
+		}
+		v.FailFile(name, err)
+	}
+	files := v.Find(ctx, args, fileio.Archives, failed)
+	defer func() { files.Close() }()
+	if v.Select.Balance {
+		v.Load(ctx, &files, failed)
+		if err := v.Divide(&files); err != nil {
+			v.Usage(err)
+			return
+		}
+	}
+	v.StartProgress("repair", files.Sizes()...)
+	v.Parallel(ctx, files, cli.Work{Failed: failed, Fixed: 48 << 20, PerByte: 8, One: func(a *cli.App, j fileio.Job) (func(), error) {
+		w := *v
+		w.App = a
+		rep, err := w.one(ctx, j)
+		return func() {
+			if err == nil {
+				v.sum.add(rep)
+			}
+		}, err
+	}})
+	s := &v.sum
+	s.Skipped = files.Skipped()
+	switch {
+	case s.Files+s.Failed == 0 && v.Select.Shard.N == 0 && !v.Stopped(ctx):
+		v.NoArchives(args)
+	case v.Dest == terminal.StdoutName || len(args) < 2 && !files.Folders:
+	case v.JSON:
+		v.Emit(struct {
+			Summary sum `json:"summary"`
+		}{*s})
+	default:
+		v.Report("%s%s", s.text(), files.SummaryTail(ctx, s.Failed))
+	}
+}
+
+// one repairs a file. An error of class ErrCorrupt means that it is beyond repair.
+func (v *repairer) one(ctx context.Context, j fileio.Job) (*repairReport, error) {
+	in, err := v.OpenToChange(ctx, j)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer func() { in.Close() }()
-	h, err := repair.Heal(ctx, in.R, in.Size, &repair.HealOptions{Workers: v.Workers, Memory: v.BlockMemory(), Quick: v.quick, CutAfter: v.Force})
+	defer in.Close()
+	v.Entry.ArchiveSize = in.Size
+	w, err := v.mend(ctx, in, nil)
+	if v.from.given() && (err == nil && w.needsCopy() || errors.Is(err, archive.ErrNotArchive) || ioat.Unreadable(err)) {
+		if w != nil {
+			w.close()
+		}
+		w, err = v.mendFrom(ctx, j, in, err)
+	}
 	if err != nil {
-		return fileio.ExplainNotArchive(in, err)
+		return nil, fileio.ExplainNotArchive(in, err)
 	}
-	defer h.Close()
-	if h.Lost != nil {
-		v.Message("warning: %s: %s", in.Name, terminal.WithoutPackages(h.Lost.Error()))
+	defer w.close()
+	if w.replaced != nil {
+		return w.replaced, nil
 	}
-	v.StartProgress("repair", in.Size)
+	if w.h.Lost != nil {
+		v.Message("warning: %s: %s", in.Name, terminal.WithoutPackages(w.h.Lost.Error()))
+	}
+	if w.p == nil {
+		return nil, v.healOnly(ctx, in, w)
+	}
+	return v.finish(ctx, j, in, w)
+}
+
+// work is an archive as it will be.
+type work struct {
+	h   *repair.Healed
+	p   *repair.Repaired // nil with err
+	err error            // the structures cannot be repaired
+
+	from     string // the second copy that was used, or ""
+	second   io.Closer
+	replaced *repairReport // of an archive that was replaced by its copy
+}
+
+// close removes temporary files.
+func (w *work) close() {
+	if w.p != nil {
+		w.p.Close()
+	}
+	if w.h != nil {
+		w.h.Close()
+	}
+	if w.second != nil {
+		w.second.Close()
+	}
+}
+
+// needsCopy reports whether damage remains.
+func (w *work) needsCopy() bool { return w.p == nil || len(w.p.Damage) > 0 }
+
+// mend heals and repairs an archive without writing. The caller must close the result.
+func (v *repairer) mend(ctx context.Context, in *fileio.Input, second *repair.Second) (*work, error) {
+	h, err := repair.Heal(ctx, in.R, in.Size, &repair.HealOptions{Workers: v.Workers, Memory: v.BlockMemory(), Quick: v.quick, CutAfter: v.Force, Second: second})
+	if err != nil {
+		return nil, err
+	}
 	p, err := repair.Repair(ctx, h, h.Size(), &repair.Options{Quick: v.quick, Progress: v.Step(in.Name, in.Size, 0, 1)})
-	v.StopProgress()
-	if errors.Is(err, archive.ErrCorrupt) {
-		return v.healOnly(ctx, in, h, err)
+	if err != nil && !errors.Is(err, archive.ErrCorrupt) {
+		return nil, errors.Join(err, h.Close())
 	}
-	if err != nil {
-		return fileio.ExplainNotArchive(in, err)
+	return &work{h: h, p: p, err: err}, nil
+}
+
+// finish writes what was repaired, and reports it.
+func (v *repairer) finish(ctx context.Context, j fileio.Job, in *fileio.Input, w *work) (rep *repairReport, err error) {
+	h, p := w.h, w.p
+	rep = &repairReport{
+		File: terminal.ReportName(j.Name), Target: terminal.ReportName(j.Name), Parity: report.Healed(h), Intact: p.Intact() && !h.Changed(), Identical: p.Identical, Blocks: p.Blocks, Kept: p.Keep, Headers: p.Headers,
+		Front: p.Front, Healed: p.Healed(), After: h.After + p.After, Size: p.Size, Damage: report.DamageList(p.Damage), From: w.from, Copied: h.Copied,
 	}
-	defer p.Close()
-	healed := report.Healed(h)
-	rep := &repairReport{
-		File: terminal.ReportName(name), Target: terminal.ReportName(name), Parity: healed, Intact: p.Intact() && !h.Changed(), Identical: p.Identical, Blocks: p.Blocks, Kept: p.Keep, Headers: p.Headers,
-		Front: p.Front, Healed: p.Healed(), After: h.After + p.After, Size: p.Size, Damage: report.DamageList(p.Damage),
+	if w.from != "" && len(p.Damage) == 0 {
+		if err := h.Prove(ctx, p); err != nil {
+			return nil, terminal.Hinted(fmt.Errorf("with the bytes of %s: %w", w.from, err), "nothing was changed")
+		}
 	}
 	switch {
 	case v.Dest != "":
-		err = v.repairTo(ctx, in, p, rep)
+		err = v.repairTo(ctx, j, in, p, rep)
 	case rep.After > 0 && !v.ReplaceOther && v.holdsFile(ctx, in, in.Size-rep.After):
 		err = fmt.Errorf("the archive ends at byte %d, and the %d bytes after it are another file, which is kept: %w", in.Size-rep.After, rep.After, archive.ErrCorrupt)
-		return terminal.Hinted(err, "-o OUT writes the archive alone, tail -c %d FILE >OTHER the bytes after it; nothing was changed", rep.After)
+		return nil, terminal.Hinted(err, "-o OUT writes the archive alone, tail -c %d FILE >OTHER the bytes after it; nothing was changed", rep.After)
 	case p.After > 0 && !v.Force:
 		err = fmt.Errorf("%d bytes follow the archive, which ends at byte %d: %w", p.After, p.Size, archive.ErrCorrupt)
-		return terminal.Hinted(err, "-f cuts them off, -o OUT leaves them out; nothing was changed")
+		return nil, terminal.Hinted(err, "-f cuts them off, -o OUT leaves them out; nothing was changed")
 	default:
 		if err = h.Commit(ctx, in.File); err == nil && !p.Intact() {
 			rep.Written, err = p.Commit(ctx, in.File)
@@ -139,13 +256,17 @@ func (v *repairer) repair(ctx context.Context, name string) error {
 		in.KeepTime()
 	}
 	if err == nil && p.Unsure && !v.quick && v.Dest != terminal.StdoutName {
-		err = v.checkRepaired(ctx, rep)
+		err = v.checkRepaired(ctx, j, rep)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	v.reportRepair(rep)
-	return nil
+	if rep.Intact && v.Dest == "" {
+		v.Entry.Outcome = runlog.Unchanged
+	}
+	v.Entry.Target, v.Entry.ArchiveSize = rep.Target, rep.Size
+	v.report(rep)
+	return rep, nil
 }
 
 // holdsFile reports whether the bytes after an archive are another archive or a classic file.
@@ -163,8 +284,9 @@ func (v *repairer) holdsFile(ctx context.Context, in *fileio.Input, from int64) 
 	return true
 }
 
-// healOnly writes what was healed of an archive whose structures cannot be repaired.
-func (v *repairer) healOnly(ctx context.Context, in *fileio.Input, h *repair.Healed, err error) error {
+// healOnly writes what was healed of an archive whose structures cannot be repaired, and returns the error.
+func (v *repairer) healOnly(ctx context.Context, in *fileio.Input, w *work) error {
+	h, err := w.h, w.err
 	if v.Dest != "" || !h.Changed() {
 		return terminal.Hinted(err, "nothing was changed; cdfz restore --salvage restores the intact parts")
 	}
@@ -175,13 +297,20 @@ func (v *repairer) healOnly(ctx context.Context, in *fileio.Input, h *repair.Hea
 		return terminal.Hinted(err, "repair can be run again: it changed nothing that it needs")
 	}
 	in.KeepTime()
-	return terminal.Hinted(err, "%s; cdfz restore --salvage restores the intact parts", strings.TrimPrefix(report.Healed(h).Text(), ", "))
+	text := report.Healed(h).Text()
+	if h.Copied > 0 {
+		text += fmt.Sprintf(", %s taken from %s", display.Count(h.Copied, "byte"), w.from)
+	}
+	return terminal.Hinted(err, "%s; cdfz restore --salvage restores the intact parts", strings.TrimPrefix(text, ", "))
 }
 
 // checkRepaired compares the SHA-256 of the image if nothing else shows whether the
 // repair was right.
-func (v *repairer) checkRepaired(ctx context.Context, rep *repairReport) error {
-	in, r, err := v.OpenArchive(ctx, fileio.Job{Name: rep.Target})
+func (v *repairer) checkRepaired(ctx context.Context, j fileio.Job, rep *repairReport) error {
+	if v.Dest != "" {
+		j = fileio.Job{Name: rep.Target}
+	}
+	in, r, err := v.OpenArchive(ctx, j)
 	if err != nil {
 		return err
 	}
@@ -189,56 +318,9 @@ func (v *repairer) checkRepaired(ctx context.Context, rep *repairReport) error {
 	return r.Image().Copy(ctx, nil, &archive.CopyOptions{Workers: v.Workers, Memory: v.BlockMemory(), SHA256: true})
 }
 
-func (v *repairer) reportRepair(rep *repairReport) {
-	if len(rep.Damage) > 0 {
-		v.SetCode(terminal.ExitDamaged)
-	}
-	shown := terminal.ShowName(rep.File)
-	switch {
-	case v.Dest == terminal.StdoutName:
-		for i := range rep.Damage {
-			v.Message("%s: %s", shown, rep.Damage[i].Text)
-		}
-		return
-	case v.JSON:
-		v.Emit(rep)
-		return
-	}
-	report.PrintDamage(&v.Terminal, shown, rep.Damage)
-	if rep.Parity != nil && len(rep.Parity.Lost) > 0 {
-		v.Print("%s: parity cannot heal %s", shown, report.Ranges(rep.Parity.Lost))
-	}
-	if rep.Intact {
-		if len(rep.Damage) == 0 {
-			v.Report("%s: nothing to repair", shown)
-		} else {
-			v.Report("%s: nothing can be repaired", shown)
-		}
-		return
-	}
-	line := fmt.Sprintf("%s: %s found, %d bytes kept, %d rewritten", shown, display.Count(rep.Blocks, "block"), rep.Kept, rep.Written)
-	if rep.Headers > 0 {
-		line += ", " + display.Count(rep.Headers, "local header") + " repaired"
-	}
-	if rep.Front {
-		line += ", metadata regenerated"
-	}
-	if rep.Healed > 0 {
-		line += ", " + display.Count(int64(rep.Healed), "part") + " restored from the other copy"
-	}
-	line += rep.Parity.Text()
-	if rep.After > 0 {
-		line += fmt.Sprintf(", %d bytes after the archive cut off", rep.After)
-	}
-	if rep.Identical {
-		line += "; identical to the original archive"
-	}
-	v.Report("%s", line)
-}
-
 // repairTo writes a new archive.
-func (v *repairer) repairTo(ctx context.Context, in *fileio.Input, p *repair.Repaired, rep *repairReport) error {
-	path, err := v.TargetPath(fileio.Job{Name: in.Name, Rel: fileio.BaseName(in.Name)}, func(s string) (string, error) { return s, nil })
+func (v *repairer) repairTo(ctx context.Context, j fileio.Job, in *fileio.Input, p *repair.Repaired, rep *repairReport) error {
+	path, err := v.TargetPath(j, func(s string) (string, error) { return s, nil })
 	if err != nil {
 		return err
 	}

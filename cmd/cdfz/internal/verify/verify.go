@@ -3,9 +3,7 @@ package verify
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -152,7 +150,7 @@ func (v *verifier) run(ctx context.Context, args []string) {
 		v.due(&files)
 	}
 	if all == 0 && v.Select.Shard.N == 0 && !files.Grows() && failedFiles == 0 && !v.Stopped(ctx) {
-		v.none(args)
+		v.NoArchives(args)
 		return
 	}
 	v.StartProgress("verify", files.Sizes()...)
@@ -174,7 +172,7 @@ func (v *verifier) run(ctx context.Context, args []string) {
 		}, err
 	}})
 	if files.Grows() && v.Select.Shard.N == 0 && ok+damaged+failedFiles == 0 && !v.Stopped(ctx) {
-		v.none(args)
+		v.NoArchives(args)
 		return
 	}
 	if files.Folders || v.scrub.chooses() {
@@ -184,15 +182,6 @@ func (v *verifier) run(ctx context.Context, args []string) {
 		}
 		v.Report("%s%s", line, files.SummaryTail(ctx, failedFiles))
 	}
-}
-
-// none reports that there are no files.
-func (v *verifier) none(args []string) {
-	if v.Select.From != "" {
-		v.FailFile(terminal.ShowName(v.Select.From), errors.New("no names in this list"))
-		return
-	}
-	v.FailFile(strings.Join(args, ", "), errors.New("no archives below this folder"))
 }
 
 // one checks a file and prints its damage. The error is for files that could not be
