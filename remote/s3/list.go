@@ -24,6 +24,9 @@ const (
 	maxListing = 16 << 20
 	// maxKeys bounds the objects of a page. Stores send up to 1000.
 	maxKeys = 10000
+	// maxEmpty bounds the pages without objects that follow one another. Stores send such pages where many
+	// objects were deleted.
+	maxEmpty = 1000
 )
 
 // Object is an object of a listing.
@@ -44,14 +47,15 @@ func IsPrefix(name string) bool { return IsURL(name) && strings.HasSuffix(name, 
 // it. Only one page is in memory at a time. Requests that fail are repeated.
 //
 // Errors of the store are *remote.RefusedError. A name for which IsPrefix is false is
-// remote.ErrOptions. A prefix without objects has no page and is no error. An object that is added or
+// remote.ErrOptions. A listing that does not end is an error: one that repeats itself, or has 1000 pages without
+// objects one after the other. A prefix without objects has no page and is no error. An object that is added or
 // removed meanwhile may be listed or not.
 func List(ctx context.Context, name string, use func(page []Object) error) error {
 	l, err := newLister(ctx, name)
 	if err != nil {
 		return fmt.Errorf("s3: %s: %w", remote.Redact(name), err)
 	}
-	token, seen := "", ""
+	token, seen, seenFirst, empty := "", "", "", 0
 	for n := 0; ; n++ {
 		var p *page
 		err := retry(ctx, func() (err error) {
@@ -64,16 +68,24 @@ func List(ctx context.Context, name string, use func(page []Object) error) error
 		if err != nil {
 			return fmt.Errorf("s3: %s: list: %w", remote.Redact(name), readable(err, l.t.signed.Load()))
 		}
+		// A store that goes round in circles would never end. seen and seenFirst are replaced at powers of
+		// two: at last they are of a page of any circle.
 		if len(p.objects) > 0 {
+			if first := p.objects[0].Rel; n > 0 && first == seenFirst {
+				return fmt.Errorf("s3: %s: list: expected other objects on page %d, found those of an earlier page", remote.Redact(name), n+1)
+			} else if n&(n-1) == 0 {
+				seenFirst = first
+			}
 			if err := use(p.objects); err != nil {
 				return err
 			}
+			empty = 0
+		} else if empty++; empty > maxEmpty {
+			return fmt.Errorf("s3: %s: list: expected objects or the end, found more than %d pages without objects one after the other", remote.Redact(name), maxEmpty)
 		}
 		if p.next == "" {
 			return nil
 		}
-		// A store that goes round in circles would never end. seen is replaced at powers of two: at
-		// last it is a token of any circle.
 		if p.next == seen || p.next == token {
 			return fmt.Errorf("s3: %s: list: expected the token of another page after page %d, found that of an earlier one", remote.Redact(name), n+1)
 		}

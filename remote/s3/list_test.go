@@ -157,7 +157,7 @@ func TestListHostile(t *testing.T) {
 		t.Skip("takes more than a second")
 	}
 	s := newStore(t)
-	circle := 0
+	circle, page := 0, 0
 	for name, c := range map[string]struct {
 		answer func(w http.ResponseWriter, r *http.Request)
 		text   string
@@ -165,11 +165,19 @@ func TestListHostile(t *testing.T) {
 		"no token": {func(w http.ResponseWriter, _ *http.Request) {
 			fmt.Fprint(w, "<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>")
 		}, "expected the token of the next page, found none"},
-		"same token": {func(w http.ResponseWriter, _ *http.Request) { answerList(w, "again", "p/x") }, "expected the token of another page after page 2"},
+		"same token": {func(w http.ResponseWriter, _ *http.Request) { page++; answerList(w, "again", fmt.Sprint("p/", page)) }, "expected the token of another page after page 2"},
 		"circle": {func(w http.ResponseWriter, r *http.Request) {
 			circle++
-			answerList(w, fmt.Sprint(circle%37), "p/x")
+			answerList(w, fmt.Sprint(circle%37), fmt.Sprint("p/", circle))
 		}, "found that of an earlier one"},
+		"empty pages": {func(w http.ResponseWriter, _ *http.Request) {
+			page++
+			answerList(w, fmt.Sprint("new ", page))
+		}, "found more than 1000 pages without objects one after the other"},
+		"same objects": {func(w http.ResponseWriter, _ *http.Request) {
+			page++
+			answerList(w, fmt.Sprint("new ", page), fmt.Sprint("p/", page%7), "p/x")
+		}, "found those of an earlier page"},
 		"outside":    {func(w http.ResponseWriter, _ *http.Request) { answerList(w, "", "q/x") }, `expected keys that begin with "p/", found q/x`},
 		"escape":     {func(w http.ResponseWriter, _ *http.Request) { answerList(w, "", "p/../x") }, ""},
 		"page":       {func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html><body>Log in</body></html>") }, "expected a ListBucketResult, found html"},
@@ -255,7 +263,8 @@ func TestRequests(t *testing.T) {
 	ctx := Count(t.Context(), &c)
 	n := int64(minPart + 1)
 	require.NoError(t, Upload(ctx, "s3://bucket/counted/x", bytes.NewReader(random(int(n))), n, &UploadOptions{Part: 1}))
-	require.Equal(t, Counts{Head: 1, Post: 2, Put: 2}, c.Counts())
+	// The server of the test has other ETags of objects in parts than Amazon's, so the object is read once.
+	require.Equal(t, Counts{Get: 1, Head: 2, Post: 2, Put: 2}, c.Counts())
 	f, err := remote.Open(ctx, "s3://bucket/counted/x", quick())
 	require.NoError(t, err)
 	_, err = f.ReadAt(make([]byte, 10), 0) // without the context
@@ -263,5 +272,5 @@ func TestRequests(t *testing.T) {
 	require.NoError(t, f.Close())
 	_, _, err = listed(ctx, "s3://bucket/counted/")
 	require.NoError(t, err)
-	require.Equal(t, Counts{List: 1, Get: 2, Head: 1, Post: 2, Put: 2}, c.Counts())
+	require.Equal(t, Counts{List: 1, Get: 3, Head: 2, Post: 2, Put: 2}, c.Counts())
 }

@@ -11,6 +11,7 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -51,7 +52,9 @@ type UploadOptions struct {
 
 // Upload writes an object, which appears complete or not at all. The SHA-256 of each part
 // is sent with it, so that the store refuses parts that were damaged on the way. Requests
-// that fail are repeated. If the upload fails in the end, its parts are removed.
+// that fail are repeated. If the upload fails in the end, its parts are removed. Upload then looks at the
+// size of the object, and at its ETag if that is an MD5: a store that has not kept what it has accepted is an
+// error.
 //
 // r must not change meanwhile, and be safe for concurrent use. Errors of r are wrapped.
 // Those of the store are *remote.RefusedError, or fs.ErrExist.
@@ -204,9 +207,9 @@ func (u *uploader) whole(ctx context.Context, r io.ReaderAt, size int64) error {
 		return err
 	}
 	tag := md5.Sum(b)
-	err = u.commit(ctx, r, size, hex.EncodeToString(tag[:]), func() error {
-		_, err := u.core.PutObject(ctx, u.bucket, u.key, bytes.NewReader(b), size, "", sum, u.put)
-		return err
+	err = u.commit(ctx, r, size, hex.EncodeToString(tag[:]), func() (string, error) {
+		info, err := u.core.PutObject(ctx, u.bucket, u.key, bytes.NewReader(b), size, "", sum, u.put)
+		return info.ETag, err
 	})
 	if err == nil {
 		u.progress(size)
@@ -215,9 +218,10 @@ func (u *uploader) whole(ctx context.Context, r io.ReaderAt, size int64) error {
 }
 
 // commit sends the request that makes the object appear, until it succeeds or fails for
-// good. If the answer to one attempt is lost, the next one may fail because the object is
+// good. etag is the ETag of an object with the right bytes, if the store's are MD5; send returns that of
+// the answer. If the answer to one attempt is lost, the next one may fail because the object is
 // there. Then the object counts, not the error.
-func (u *uploader) commit(ctx context.Context, r io.ReaderAt, size int64, etag string, send func() error) error {
+func (u *uploader) commit(ctx context.Context, r io.ReaderAt, size int64, etag string, send func() (string, error)) error {
 	// Not all stores obey the condition of the request.
 	if u.replaces != nil {
 		if now, err := u.version(ctx); err != nil {
@@ -227,12 +231,16 @@ func (u *uploader) commit(ctx context.Context, r io.ReaderAt, size int64, etag s
 		}
 	}
 	lost := false // an attempt failed without the final answer of the store
-	err := retry(ctx, func() error {
-		err := send()
+	var answered string
+	err := retry(ctx, func() (err error) {
+		answered, err = send()
 		lost = lost || err != nil && passing(err)
 		return err
 	})
-	if err == nil || !lost || ctx.Err() != nil {
+	if err == nil {
+		return u.kept(ctx, r, size, etag, answered)
+	}
+	if !lost || ctx.Err() != nil {
 		return err
 	}
 	info, again := u.stat(ctx)
@@ -240,10 +248,51 @@ func (u *uploader) commit(ctx context.Context, r io.ReaderAt, size int64, etag s
 		return err
 	}
 	// Many stores have ETags of another kind, or none. Then the bytes are compared.
-	if info.ETag == etag && etag != "" || u.same(ctx, r, size) {
+	if info.ETag == etag || u.same(ctx, r, size) {
 		return nil
 	}
 	return err
+}
+
+// kept returns an error if the store does not have the object that it has accepted. etag is that of the right
+// bytes, answered that of the answer to the upload.
+func (u *uploader) kept(ctx context.Context, r io.ReaderAt, size int64, etag, answered string) error {
+	info, err := u.stat(ctx)
+	if err != nil {
+		status := minio.ToErrorResponse(err).StatusCode
+		if answered == etag && (status == http.StatusForbidden || status == http.StatusUnauthorized) {
+			return nil // the keys only allow to write
+		}
+		if status == http.StatusNotFound {
+			return fmt.Errorf("the store has accepted the object, but does not have it")
+		}
+		return fmt.Errorf("looking at the uploaded object: %w", u.explain(err))
+	}
+	if info.Size != size {
+		return fmt.Errorf("the store has accepted %d bytes, but has an object of %d", size, info.Size)
+	}
+	// Objects that are encrypted with keys of their own have ETags that look like an MD5.
+	if info.ETag == etag || !isMD5(info.ETag) || encrypted(info.Metadata) || u.same(ctx, r, size) {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return fmt.Errorf("the store has accepted %d bytes, but has others: expected the ETag %s, found %s", size, etag, plain(info.ETag))
+}
+
+// isMD5 reports whether an ETag looks like that of an object of Amazon's store: an MD5, of the object or, with
+// their number, of its parts.
+func isMD5(etag string) bool {
+	sum, parts, multi := strings.Cut(etag, "-")
+	b, err := hex.DecodeString(sum)
+	return err == nil && len(b) == md5.Size && (!multi || parts != "" && strings.Trim(parts, "0123456789") == "")
+}
+
+// encrypted reports whether the headers of an object say that its ETag is no MD5
+// (https://docs.aws.amazon.com/AmazonS3/latest/API/API_Object.html, ETag).
+func encrypted(h http.Header) bool {
+	return strings.HasPrefix(h.Get("X-Amz-Server-Side-Encryption"), "aws:") || h.Get("X-Amz-Server-Side-Encryption-Customer-Algorithm") != ""
 }
 
 // same reads the object and reports whether it has the bytes of r.
@@ -306,7 +355,7 @@ func (u *uploader) parts(ctx context.Context, r io.ReaderAt, size int64) (err er
 		}
 	}()
 	n := int((size + part - 1) / part)
-	done := make([]minio.CompletePart, n)
+	done, sums := make([]minio.CompletePart, n), make([][md5.Size]byte, n)
 	var sent atomic.Int64
 	g, within := errgroup.WithContext(ctx)
 	g.SetLimit(u.parallel)
@@ -320,6 +369,7 @@ func (u *uploader) parts(ctx context.Context, r io.ReaderAt, size int64) (err er
 			if err != nil {
 				return err
 			}
+			sums[i] = md5.Sum(b)
 			var p minio.ObjectPart
 			err = retry(within, func() error {
 				o := minio.PutObjectPartOptions{Sha256Hex: sum, DisableContentSha256: true}
@@ -337,22 +387,18 @@ func (u *uploader) parts(ctx context.Context, r io.ReaderAt, size int64) (err er
 	if err := g.Wait(); err != nil {
 		return err
 	}
-	return u.commit(ctx, r, size, tagOf(done), func() error {
-		_, err := u.core.CompleteMultipartUpload(ctx, u.bucket, u.key, id, done, u.put)
-		return err
+	return u.commit(ctx, r, size, tagOf(sums), func() (string, error) {
+		info, err := u.core.CompleteMultipartUpload(ctx, u.bucket, u.key, id, done, u.put)
+		return info.ETag, err
 	})
 }
 
 // tagOf returns the ETag that Amazon's store gives an object in parts: the MD5 of theirs
-// and their number. It is empty if those of the parts are no MD5.
-func tagOf(parts []minio.CompletePart) string {
+// and their number.
+func tagOf(parts [][md5.Size]byte) string {
 	h := md5.New()
-	for _, p := range parts {
-		b, err := hex.DecodeString(p.ETag)
-		if err != nil || len(b) != md5.Size {
-			return ""
-		}
-		h.Write(b)
+	for _, sum := range parts {
+		h.Write(sum[:])
 	}
 	return fmt.Sprintf("%x-%d", h.Sum(nil), len(parts))
 }
