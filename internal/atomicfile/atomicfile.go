@@ -7,8 +7,8 @@
 //	return f.Commit()
 //
 // On Linux the file has no name until Commit, so nothing remains however the program
-// ends. Elsewhere, and on file systems without unnamed files, it has a temporary name
-// and a lock. A later Create in the same folder removes temporary files that are not
+// ends. Elsewhere, and on file systems without unnamed files or that cannot name them, it has a
+// temporary name and a lock. A later Create in the same folder removes temporary files that are not
 // locked. On file systems without locks, the temporary file of a killed program stays
 // until somebody removes it.
 //
@@ -171,8 +171,10 @@ func (t *File) closePlace() {
 
 // open makes the file, without a name if possible.
 func (t *File) open() (err error) {
-	if t.f, err = openUnnamed(t.in, t.path); err == nil {
-		return nil
+	if t.in.triesUnnamed() {
+		if t.f, err = openUnnamed(t.in, t.path); err == nil {
+			return nil
+		}
 	}
 	mode := fs.FileMode(0o666)
 	if t.o.Source != nil {
@@ -284,7 +286,8 @@ func (t *File) Commit() error {
 // nevertheless: the name belongs to the same file, or to the one that was replaced.
 func (t *File) Leftover() string { return t.left }
 
-func (t *File) appear() error {
+// complete gives a file with all its bytes its rights and its time, and writes it to disk.
+func (t *File) complete() error {
 	t.keepOwner()
 	timed := t.o.Source == nil || setTime(t.f, t.o.Source.ModTime()) == nil // to disk together with the bytes
 	if err := t.flush(); err != nil {
@@ -298,6 +301,13 @@ func (t *File) appear() error {
 	if !timed && t.tmp != "" {
 		m := t.o.Source.ModTime()
 		_ = t.in.Chtimes(t.tmp, m, m)
+	}
+	return nil
+}
+
+func (t *File) appear() error {
+	if err := t.complete(); err != nil {
+		return err
 	}
 	for range 100 {
 		err := t.name()

@@ -17,7 +17,8 @@ func with(t *testing.T, change func(*calls)) {
 	t.Helper()
 	old := sys
 	change(&sys)
-	t.Cleanup(func() { sys = old })
+	unlinkable.Clear()
+	t.Cleanup(func() { sys = old; unlinkable.Clear() })
 }
 
 func names(t *testing.T, dir string) []string {
@@ -53,10 +54,16 @@ func fails(err error) func(in *place, from, to string) error {
 	return func(_ *place, from, to string) error { return &os.LinkError{Op: "test", Old: from, New: to, Err: err} }
 }
 
+// refused returns a call that cannot name a file without a name.
+func refused(err error) func(*os.File, *place, string) error {
+	return func(_ *os.File, _ *place, name string) error { return &os.LinkError{Op: "link", New: name, Err: err} }
+}
+
 // fileSystems are kinds of file systems, named by the calls they lack.
 var fileSystems = map[string]func(*calls){
 	"all calls":            func(*calls) {},
 	"no unnamed files":     func(c *calls) { c.unnamed = false },
+	"EXDEV for a name":     func(c *calls) { c.nameUnnamed = refused(syscall.EXDEV) },
 	"no rename to a free":  func(c *calls) { c.unnamed, c.renameFree = false, fails(syscall.EINVAL) },
 	"no links":             func(c *calls) { c.unnamed, c.renameFree, c.link = false, fails(syscall.EINVAL), fails(syscall.EPERM) },
 	"no locks: ENOSYS":     noLocks(syscall.ENOSYS),

@@ -11,7 +11,9 @@ import (
 // name gives the complete file the name of the target, which must be free.
 func (t *File) name() error {
 	if t.tmp == "" {
-		return nameUnnamed(t.f, t.in, t.base)
+		if done, err := t.link(t.base); done || err != nil {
+			return err
+		}
 	}
 	left, err := renameNew(t.in, t.tmp, t.base)
 	if left != "" {
@@ -114,10 +116,11 @@ func (t *File) stage() error {
 	}
 	for {
 		name := asideName(t.base)
-		var err error
+		done, err := false, error(nil)
 		if t.tmp == "" {
-			err = nameUnnamed(t.f, t.in, name)
-		} else {
+			done, err = t.link(name)
+		}
+		if !done && err == nil {
 			_, err = renameNew(t.in, t.tmp, name)
 		}
 		if err == nil {

@@ -33,10 +33,8 @@ func openUnnamed(in *place, path string) (*os.File, error) {
 	return f, nil
 }
 
-// nameUnnamed links the file to a name that must be free. The file is locked first, in
-// case the name is temporary.
+// nameUnnamed links the file to a name that must be free.
 func nameUnnamed(f *os.File, in *place, name string) error {
-	_ = sys.lock(f)
 	err := unix.Linkat(unix.AT_FDCWD, procPath(f), in.at(), in.name(name), unix.AT_SYMLINK_FOLLOW)
 	if err != nil {
 		return &os.LinkError{Op: "link", Old: f.Name(), New: name, Err: err}
