@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -39,7 +40,7 @@ func (f *logFlag) Set(s string) error {
 // LogHelp describes --log and what a scheduler does with the exit code.
 const LogHelp = `--log FILE adds a line of JSON for each file as soon as it is done: start, end, source, target,
 sizes, outcome (ok, unchanged, kept, other, damaged, failed, interrupted) and error. The last line
-has the sums.
+has the sums. FILE may also be a pipe or /dev/stdout.
 
 Exit codes, for schedulers: the same command can be run again after any exit code, also after a
 kill: what is done is passed over. 2 is the exception: the command line is wrong. 1 means that some
@@ -53,7 +54,17 @@ func (a *App) OpenLog(ctx context.Context, verb string) error {
 		return nil
 	}
 	return a.Await(ctx, a.logName, func() (err error) {
-		a.log, err = runlog.Open(a.logName, verb, a.Select.Shard.String())
+		var streams []*os.File
+		if f, ok := a.Out.File(); ok {
+			if terminal.Goes(f, a.logName) && a.Dest == terminal.StdoutName {
+				return errors.New("--log: the data go to standard output, too")
+			}
+			streams = append(streams, f)
+		}
+		if f, ok := a.Err.(*os.File); ok {
+			streams = append(streams, f)
+		}
+		a.log, err = runlog.Open(a.logName, verb, a.Select.Shard.String(), streams...)
 		return err
 	})
 }

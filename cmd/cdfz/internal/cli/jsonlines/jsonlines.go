@@ -2,7 +2,8 @@
 //
 // A line is written in one piece and is on disk a second later. So a reader finds whole lines, also after
 // the writer was killed. A last line that a loss of power has cut off is removed when the file is opened
-// again.
+// again. A file that another program empties meanwhile, as logrotate does with copytruncate, begins with its
+// head again.
 package jsonlines
 
 import (
@@ -12,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,11 +28,17 @@ const flushAfter = time.Second
 
 // File is a file to which lines are added. It is safe for concurrent use.
 type File struct {
-	mu    sync.Mutex
-	f     *os.File
-	err   error // the first
-	timer *time.Timer
+	mu     sync.Mutex
+	f      *os.File
+	err    error // the first
+	timer  *time.Timer
+	head   []byte // the line that an empty file begins with, or nil
+	stream bool   // a pipe, a terminal or a device
 }
+
+// Stream adds lines to an open file that is written as it is: standard output, or what is no regular file. It is
+// neither locked nor flushed nor closed.
+func Stream(f *os.File) *File { return &File{f: f, stream: true} }
 
 // Open opens a file, or makes an empty one. head is how the first line of such a file begins, and kind is
 // its name in errors. Open fails if another program has opened the file. It also fails if the file is of
@@ -87,7 +95,12 @@ func check(f *os.File, name, head, kind string) error {
 func (l *File) Reader() io.Reader { return io.NewSectionReader(l.f, 0, 1<<62) }
 
 // Add adds a line. Errors are returned by Close.
-func (l *File) Add(v any) {
+func (l *File) Add(v any) { l.add(v, false) }
+
+// AddHead adds a line with which the file begins again if another program empties it.
+func (l *File) AddHead(v any) { l.add(v, true) }
+
+func (l *File) add(v any, head bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.err != nil {
@@ -98,15 +111,53 @@ func (l *File) Add(v any) {
 		err = fmt.Errorf("expected lines of less than %d bytes, found one with %d", MaxLine, len(text))
 	}
 	if err == nil {
-		_, err = l.f.Write(append(text, '\n'))
+		text = append(text, '\n')
+		err = l.write(text)
 	}
 	if err != nil {
 		l.err = err
 		return
 	}
-	if l.timer == nil {
+	if head && !l.stream {
+		l.head = text
+	}
+	if l.timer == nil && !l.stream {
 		l.timer = time.AfterFunc(flushAfter, l.flush)
 	}
+}
+
+// write writes a line, after the head if the file has been emptied. The caller has locked l.mu.
+func (l *File) write(text []byte) error {
+	if l.head == nil {
+		_, err := l.f.Write(text)
+		return err
+	}
+	size, err := l.size()
+	if err != nil {
+		return err
+	}
+	if size > 0 {
+		if _, err = l.f.Write(text); err != nil {
+			return err
+		}
+		if size, err = l.size(); err != nil || size != int64(len(text)) {
+			return err
+		}
+		// The file was emptied since its size was asked for, and this line is all that is in it.
+		if err := l.f.Truncate(0); err != nil {
+			return err
+		}
+	}
+	_, err = l.f.Write(slices.Concat(l.head, text))
+	return err
+}
+
+func (l *File) size() (int64, error) {
+	st, err := l.f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return st.Size(), nil
 }
 
 // flush flushes what was added. Lines may be added meanwhile.
@@ -136,6 +187,9 @@ func (l *File) Close() error {
 	defer l.mu.Unlock()
 	if l.timer != nil {
 		l.timer.Stop()
+	}
+	if l.stream {
+		return l.err
 	}
 	if l.err == nil {
 		l.err = l.f.Sync()

@@ -89,3 +89,78 @@ func TestAdd(t *testing.T) {
 	require.Equal(t, b, again)
 	require.True(t, strings.HasSuffix(string(b), "]\n"))
 }
+
+// TestEmptied empties a file between lines, before its first one after the head, and while a line is written. It
+// begins with the head again, and can be opened.
+func TestEmptied(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "x")
+	f, err := Open(name, head, "test")
+	require.NoError(t, err)
+	f.AddHead(map[string]int{"test": 1})
+	empty := func() { require.NoError(t, os.Truncate(name, 0)) }
+	is := func(want string) {
+		t.Helper()
+		b, err := os.ReadFile(name)
+		require.NoError(t, err)
+		require.Equal(t, want, string(b))
+	}
+	empty()
+	f.Add(1)
+	f.Add(2)
+	is("{\"test\":1}\n1\n2\n")
+	empty()
+	f.Add(3)
+	is("{\"test\":1}\n3\n")
+	require.NoError(t, f.Close())
+	f, err = Open(name, head, "test")
+	require.NoError(t, err)
+	f.AddHead(map[string]int{"test": 2})
+	empty()
+	require.NoError(t, f.Close())
+	is("")
+
+	// Another program empties it at any time.
+	f, err = Open(name, head, "test")
+	require.NoError(t, err)
+	f.AddHead(map[string]int{"test": 3})
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			select {
+			case <-done:
+				return
+			default:
+				_ = os.Truncate(name, 0)
+			}
+		}
+	})
+	for i := range 2000 {
+		f.Add(i)
+	}
+	close(done)
+	wg.Wait()
+	f.Add("last")
+	require.NoError(t, f.Close())
+	b, err := os.ReadFile(name)
+	require.NoError(t, err)
+	require.True(t, strings.HasPrefix(string(b), "{\"test\":3}\n"), "%.80q", b)
+	require.True(t, strings.HasSuffix(string(b), "\"last\"\n"))
+}
+
+// TestStream adds lines to a pipe, which is neither flushed nor closed.
+func TestStream(t *testing.T) {
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	defer r.Close()
+	f := Stream(w)
+	f.AddHead(map[string]int{"test": 1})
+	f.Add(2)
+	require.NoError(t, f.Close())
+	_, err = w.WriteString("more\n")
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	b, err := io.ReadAll(r)
+	require.NoError(t, err)
+	require.Equal(t, "{\"test\":1}\n2\nmore\n", string(b))
+}

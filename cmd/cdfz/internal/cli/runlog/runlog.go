@@ -67,6 +67,7 @@ const format = 1
 // Log is a log to which lines are added. It is safe for concurrent use.
 type Log struct {
 	f     *jsonlines.File
+	file  *os.File // that f writes and does not close, or nil
 	start time.Time
 
 	mu   sync.Mutex
@@ -89,18 +90,54 @@ type run struct {
 }
 
 // Open adds the start of a run to a log. It makes the log if the file does not exist. It fails if another
-// program is adding to the log. It also fails if the file is not a log, and leaves that as it is.
-func Open(name, verb, shard string) (*Log, error) {
-	f, err := jsonlines.Open(name, head, "log")
+// program is adding to the log. It also fails if the file is not a log, and leaves that as it is. A pipe, a
+// terminal or a device is neither locked nor read. streams are those of the program: a name that leads to one of
+// them stands for it.
+func Open(name, verb, shard string, streams ...*os.File) (*Log, error) {
+	f, file, err := open(name, streams)
 	if err != nil {
 		return nil, err
 	}
-	l := &Log{f: f, sum: map[Outcome]int64{}, start: now()}
-	f.Add(runLine{format, run{l.start, verb, shard, archive.Version, os.Getpid()}})
-	if f.Err() != nil {
-		return nil, f.Close()
+	l := &Log{f: f, file: file, sum: map[Outcome]int64{}, start: now()}
+	f.AddHead(runLine{format, run{l.start, verb, shard, archive.Version, os.Getpid()}})
+	if err := f.Err(); err != nil {
+		l.close()
+		return nil, err
 	}
 	return l, nil
+}
+
+// open opens what a name leads to. The file is for Log.close, or nil.
+func open(name string, streams []*os.File) (*jsonlines.File, *os.File, error) {
+	st, err := os.Stat(name)
+	if err == nil {
+		for _, f := range streams {
+			// A second open file would have an offset of its own, and overwrite reports.
+			if own, err := f.Stat(); err == nil && os.SameFile(own, st) {
+				return jsonlines.Stream(f), nil, nil
+			}
+		}
+	}
+	if err == nil && !st.Mode().IsRegular() && !st.IsDir() {
+		f, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0)
+		if err != nil {
+			return nil, nil, err
+		}
+		return jsonlines.Stream(f), f, nil
+	}
+	f, err := jsonlines.Open(name, head, "log")
+	return f, nil, err
+}
+
+// close closes the file.
+func (l *Log) close() error {
+	err := l.f.Close()
+	if l.file != nil {
+		if closeErr := l.file.Close(); err == nil {
+			err = closeErr
+		}
+	}
+	return err
 }
 
 func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
@@ -142,5 +179,5 @@ func (l *Log) Close(exit int) error {
 	}
 	l.f.Add(json.RawMessage(fmt.Sprintf(`{"summary":{"start":%q,"end":%q,"files":%d,%s"size":%d,"archive_size":%d,"ratio":%g,"seconds":%.3f,"exit":%d}}`,
 		l.start.Format(time.RFC3339Nano), end.Format(time.RFC3339Nano), files, b.String(), l.size, l.arch, ratio, end.Sub(l.start).Seconds(), exit)))
-	return l.f.Close()
+	return l.close()
 }

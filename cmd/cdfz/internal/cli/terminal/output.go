@@ -31,6 +31,16 @@ func (o *Output) File() (f *os.File, ok bool) {
 	return f, ok
 }
 
+// Goes reports whether a name such as /dev/stdout leads to an open file.
+func Goes(f *os.File, name string) bool {
+	st, err := os.Stat(name)
+	if err != nil {
+		return false
+	}
+	own, err := f.Stat()
+	return err == nil && os.SameFile(own, st)
+}
+
 // IsTerminal reports whether a stream is a terminal.
 func IsTerminal(stream any) bool {
 	if o, ok := stream.(*Output); ok {
