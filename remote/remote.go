@@ -19,6 +19,7 @@ import (
 	"net/http"
 	"net/url"
 	"sync/atomic"
+	"time"
 
 	"github.com/cdfz-format/cdfz/internal/ioat"
 	"github.com/cdfz-format/cdfz/internal/urls"
@@ -160,6 +161,19 @@ func (f *File) Name() string { return f.name }
 
 // Size returns the length of the file in bytes, as claimed by the server.
 func (f *File) Size() int64 { return f.size }
+
+// ETag returns the ETag that the server sent when the file was opened, "" for none.
+func (f *File) ETag() string { return f.etag }
+
+// Modified returns when the file was last modified, as the server told when it was opened. It is the zero
+// time if that is unknown.
+func (f *File) Modified() time.Time {
+	at, err := http.ParseTime(f.modified)
+	if err != nil {
+		return time.Time{}
+	}
+	return at
+}
 
 // Gap returns the distance in bytes up to which two reads are better merged.
 func (f *File) Gap() int64 { return gap }

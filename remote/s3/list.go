@@ -36,6 +36,7 @@ type Object struct {
 	Rel      string
 	Size     int64     // bytes
 	Modified time.Time // zero if the store does not tell
+	ETag     string    // with its quotes, "" if the store does not tell
 }
 
 // IsPrefix reports whether a name stands for all objects below a prefix, s3://BUCKET/PREFIX/ or
@@ -178,6 +179,7 @@ type entry struct {
 	Key          string
 	Size         string
 	LastModified string
+	ETag         string
 }
 
 // parse parses a page in XML.
@@ -257,7 +259,7 @@ func (l *lister) objects(entries []entry, encoding string) ([]Object, error) {
 		if err != nil || size < 0 {
 			return nil, listingError(fmt.Sprintf("expected the size of %s in bytes, found %s", plain(key), plain(e.Size)))
 		}
-		list[i] = Object{Rel: rel, Size: size}
+		list[i] = Object{Rel: rel, Size: size, ETag: e.ETag}
 		if at, err := time.Parse(time.RFC3339, e.LastModified); err == nil {
 			list[i].Modified = at
 		}

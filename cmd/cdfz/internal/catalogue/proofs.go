@@ -56,12 +56,8 @@ func (p *proofs) last(a *cli.App, name string, in *fileio.Input, sha256 string) 
 		place = a.Place(name)
 		abs, _ = filepath.Abs(name) // without a working folder, only place is looked up
 	}
-	var modified time.Time
-	if in.Stat != nil {
-		modified = in.Stat.ModTime()
-	}
 	for _, s := range p.states {
-		if at := s.Last(place, name, in.Size, modified); at.After(last) {
+		if at := s.Last(place, name, in, sha256); at.After(last) {
 			last = at
 		}
 	}

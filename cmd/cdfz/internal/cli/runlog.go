@@ -94,6 +94,9 @@ func (a *App) Load(ctx context.Context, files *fileio.List, failed func(name str
 	files.Load(ctx, a.logged(failed))
 }
 
+// FailLogged is FailFile for a file that is not worked on. It is in the log, too.
+func (a *App) FailLogged(name string, err error) { a.logged(a.FailFile)(name, err) }
+
 // logged returns a function that adds a failure to the log before it calls failed.
 func (a *App) logged(failed func(name string, err error)) func(name string, err error) {
 	return func(name string, err error) {

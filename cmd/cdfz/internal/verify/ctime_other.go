@@ -1,8 +1,11 @@
-//go:build !(linux || freebsd || openbsd)
+//go:build unix && !(linux || freebsd || openbsd)
 
 package verify
 
-import "io/fs"
+import (
+	"syscall"
+	"time"
+)
 
-// changedAt returns 0: when a file was last changed in any way is not known on this system.
-func changedAt(fs.FileInfo) int64 { return 0 }
+// changedAt returns the zero time: when a file was last changed in any way is not asked for on this system.
+func changedAt(*syscall.Stat_t) time.Time { return time.Time{} }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 )
 
@@ -22,7 +23,7 @@ func ReadProofs(name string) (*Proofs, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Proofs{&state{known: map[stateKey]proved{}}}
+	p := &Proofs{&state{now: time.Now().UnixNano(), known: map[stateKey]proved{}}}
 	_, err = p.s.read(io.NewSectionReader(f, 0, size))
 	return p, err
 }
@@ -51,10 +52,12 @@ func wholeLines(f *os.File) (int64, error) {
 }
 
 // Last returns when an archive was last proved, or the zero time if that is unknown or the archive may have
-// changed since. archive is its place ([fileio.IO.Place]) or URL, path leads to it. A zero time is unknown.
-func (p *Proofs) Last(archive, path string, size int64, modified time.Time) time.Time {
-	at := p.s.lastOf(archive, path, size, modified)
-	if at == 0 {
+// changed since. archive is its place ([fileio.IO.Place]) or URL, name the one that it was opened with, and
+// sha256 that of the netCDF file that it holds.
+func (p *Proofs) Last(archive, name string, in *fileio.Input, sha256 string) time.Time {
+	id := identityOf(name, in)
+	at := p.s.last(archive, &id)
+	if at == 0 || p.s.sha256(archive) != sha256 {
 		return time.Time{}
 	}
 	return time.Unix(0, at).UTC()

@@ -8,6 +8,8 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,6 +22,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/remote"
+	"github.com/cdfz-format/cdfz/remote/s3"
 )
 
 // scrub is what verify needs to read a large store again and again: what was proved when, which archives
@@ -31,35 +34,79 @@ type scrub struct {
 	sample    float64 // share of the bytes, 0 for all
 	rate      int64   // bytes a second, 0 for no limit
 	limiter   *rate.Limiter
+	limit     int64 // what was proved later is passed over; nanoseconds since 1970
+	accept    bool  // --accept-changes
+	movedFrom string
 	passed    int64 // archives that are not due
+	lost      int64 // archives that the state has and that are gone
+	hinted    bool  // the run has told how to accept changes
 }
 
 // addFlags adds the flags.
 func (s *scrub) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&s.stateName, "state", "", "note in `FILE` when each archive was last proved, and begin with those that were proved longest ago")
+	f.BoolVar(&s.accept, "accept-changes", false, "accept that archives are gone or hold other files than FILE of --state tells (needs --state)")
+	f.StringVar(&s.movedFrom, "moved-from", "", "what was below `DIR`, a folder or URL, is below the only FILE now (needs --state)")
 	f.Var((*ageFlag)(&s.older), "older-than", "pass over archives that were proved less than `AGE` ago, as in 90d or 12h (needs --state)")
 	f.Var(&cli.SizeFlag{N: &s.rate, Min: 1 << 10, Max: math.MaxInt64 / 2}, "rate", "read at most this many bytes a second, as in 50M")
 	f.Var((*shareFlag)(&s.sample), "sample", "check `P%` of the bytes: the archives that were proved longest ago with --state, or else random ones")
 }
 
 // open opens the state, after another run that adds to it has ended.
-func (s *scrub) open(ctx context.Context, a *cli.App) error {
+func (s *scrub) open(ctx context.Context, a *cli.App, args []string) error {
 	if s.rate > 0 {
 		s.limiter = rate.NewLimiter(rate.Limit(s.rate), int(min(s.rate, burst)))
 	}
 	if s.stateName == "" {
 		return nil
 	}
+	s.limit = time.Now().Add(-s.older).UnixNano()
+	var where []string
+	for _, arg := range args {
+		if arg != terminal.StdinName {
+			where = append(where, placeOf(a, arg))
+		}
+	}
+	if a.Select.From != "" && len(args) == 0 {
+		where = append(where, placeOf(a, "."))
+	}
+	var moves []move
+	if s.movedFrom != "" {
+		moves = append(moves, move{placeOf(a, s.movedFrom), where[0]})
+	}
 	return a.Await(ctx, s.stateName, func() (err error) {
-		s.state, err = openState(s.stateName)
+		s.state, err = openState(s.stateName, where, moves...)
 		return err
 	})
 }
 
-// check checks the flags.
-func (s *scrub) check() error {
+// placeOf returns the absolute path of a file or folder without symbolic links to folders, or a URL without
+// secrets.
+func placeOf(a *cli.App, name string) string {
 	switch {
+	case remote.IsURL(name):
+		return terminal.ReportName(name)
+	case isDir(name):
+		return filepath.Dir(a.Place(name + string(filepath.Separator) + "x"))
+	}
+	return a.Place(filepath.Clean(name))
+}
+
+func isDir(name string) bool {
+	st, err := os.Stat(name)
+	return err == nil && st.IsDir()
+}
+
+// check checks the flags.
+func (s *scrub) check(args []string) error {
+	switch {
+	case s.accept && s.stateName == "":
+		return errors.New("--accept-changes: expected --state FILE too")
+	case s.movedFrom != "" && s.stateName == "":
+		return errors.New("--moved-from: expected --state FILE too")
+	case s.movedFrom != "" && (len(args) != 1 || !isDir(args[0]) && !s3.IsPrefix(args[0])):
+		return errors.New("--moved-from: expected one FILE, the folder or the prefix where DIR is now")
 	case s.older > 0 && s.stateName == "":
 		return errors.New("--older-than: expected --state FILE too")
 	case s.stateName == terminal.StdinName:
@@ -81,10 +128,15 @@ func (s *scrub) chooses() bool { return s.state != nil || s.sample > 0 }
 
 // nameInState returns the name of an archive in the state.
 func (v *verifier) nameInState(name string) string {
-	if name == terminal.StdinName || remote.IsURL(name) {
+	if remote.IsURL(name) {
 		return terminal.ReportName(name)
 	}
-	return v.Place(name)
+	return v.scrub.state.named(v.Place(name))
+}
+
+// keepsState reports whether the state has an archive. Standard input has no name.
+func (v *verifier) keepsState(name string) bool {
+	return v.scrub.state != nil && name != terminal.StdinName
 }
 
 // due keeps the archives of a run that are due, in the order in which they are checked.
@@ -95,17 +147,18 @@ func (v *verifier) due(files *fileio.List) {
 	}
 	total := int64(0)
 	var list []dated
-	limit := time.Now().Add(-v.scrub.older).UnixNano()
 	for _, j := range files.Jobs {
 		d := dated{Job: j}
 		total += j.Size
-		if v.scrub.state != nil {
-			d.last = v.lastProof(j)
-		}
-		if v.scrub.older > 0 && d.last > limit {
-			v.scrub.passed++
-			v.passOver(j, d.last)
-			continue
+		if v.keepsState(j.Name) {
+			name, id := v.nameInState(j.Name), listedIdentity(&j)
+			if d.last = v.scrub.state.last(name, &id); d.last == 0 && v.opensFirst(&id) {
+				d.last = v.scrub.state.claim(name)
+			} else if v.recent(d.last) {
+				v.scrub.passed++
+				v.passOver(j, d.last)
+				continue
+			}
 		}
 		list = append(list, d)
 	}
@@ -121,11 +174,28 @@ func (v *verifier) due(files *fileio.List) {
 	}
 }
 
-// lastProof returns when an archive was last proved, in nanoseconds since 1970. It is 0 if that is unknown,
-// or if the archive may have changed since: archives have the times of their sources, so that a new one
-// can have the time and the size of the old one.
-func (v *verifier) lastProof(j fileio.Job) int64 {
-	return v.scrub.state.lastOf(v.nameInState(j.Name), j.Name, j.Size, j.Modified)
+// opensFirst reports whether only opening a file tells which it is: it is at a URL that no listing has.
+func (v *verifier) opensFirst(id *identity) bool { return id.object && id.sum() == identitySum{} }
+
+// recent reports whether an archive that was proved at a time, in nanoseconds since 1970, is not due. One that
+// was not proved, at 0, is due, although the limit can be before 1970.
+func (v *verifier) recent(at int64) bool { return v.scrub.older > 0 && at > max(0, v.scrub.limit) }
+
+// passesOver reports whether a file that is open now was proved before and is not due, and says so.
+func (v *verifier) passesOver(j fileio.Job, in *fileio.Input) bool {
+	if !v.keepsState(j.Name) || v.scrub.older == 0 {
+		return false
+	}
+	if id := listedIdentity(&j); !v.opensFirst(&id) {
+		return false
+	}
+	id := identityOf(j.Name, in)
+	at := v.scrub.state.last(v.nameInState(j.Name), &id)
+	if !v.recent(at) {
+		return false
+	}
+	v.passOver(j, at)
+	return true
 }
 
 func (v *verifier) passOver(j fileio.Job, last int64) {
@@ -138,16 +208,28 @@ func (v *verifier) passOver(j fileio.Job, last int64) {
 	}
 }
 
-// note notes in the state that an archive was proved.
-func (v *verifier) note(j fileio.Job, in *fileio.Input, sha256 string, start time.Time) {
-	if v.scrub.state == nil {
-		return
+// note notes in the state that an archive was proved. It is an error if the archive has to hold another
+// netCDF file, unless the user accepts that: then before is the SHA-256 of that file.
+func (v *verifier) note(j fileio.Job, in *fileio.Input, sha256 string, start time.Time) (before string, err error) {
+	if !v.keepsState(j.Name) {
+		return "", nil
 	}
-	modified := j.Modified // of an object, if it is known
-	if in.Stat != nil {
-		modified = in.Stat.ModTime()
+	name := v.nameInState(j.Name)
+	if want := v.scrub.state.sha256(name); want != "" && want != sha256 {
+		if !v.scrub.accept {
+			return "", fmt.Errorf("%w: expected SHA-256 %s, as it was proved before, found %s", errOther, want, sha256)
+		}
+		before = want
 	}
-	v.scrub.state.add(v.nameInState(j.Name), in.Size, modified, sha256, start)
+	if in.Changed() != nil {
+		return "", nil
+	}
+	id := identityOf(j.Name, in)
+	if id.object && (!j.Modified.IsZero() || j.ETag != "") { // the next listing can be compared with this one
+		id = objectIdentity(in.Size, j.Modified, j.ETag)
+	}
+	v.scrub.state.add(name, &id, sha256, start)
+	return before, nil
 }
 
 // burst is how many bytes --rate lets through at once.

@@ -3,7 +3,9 @@ package verify
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -42,9 +44,11 @@ type verifyReport struct {
 	Original  string `json:"original,omitempty"` // file with the same bytes, from --against
 	// Compressed describes an original that holds the same bytes compressed.
 	Compressed *receiptfile.Compressed `json:"compressed,omitempty"`
-	Seconds    float64                 `json:"seconds"`
-	Damage     []report.Damage         `json:"damage"`
-	Parity     *report.Parity          `json:"parity,omitempty"`
+	// Before is the SHA-256 of the netCDF file that the archive held before, with --accept-changes.
+	Before  string          `json:"sha256_before,omitempty"`
+	Seconds float64         `json:"seconds"`
+	Damage  []report.Damage `json:"damage"`
+	Parity  *report.Parity  `json:"parity,omitempty"`
 	// Loss lists values that were rounded before they were archived.
 	Loss *report.Loss `json:"loss,omitempty"`
 }
@@ -79,6 +83,12 @@ what was proved in the last 90 days, so that the same command continues a run th
 --sample 1% checks that part of the bytes: 100 runs with --state read everything. --rate 50M reads
 at most that many bytes of archives and originals a second, so that other programs can work.
 
+An archive that is not the file that was proved is due: its file system, inode, times or size are
+others, or the ETag of an object. It has to hold the same netCDF file as before. If it holds another
+one, and if an archive that FILE has is gone from below a folder or prefix of this run, the exit code
+is 1 until a run with --accept-changes names it, alone or with its folder. A folder that was renamed
+keeps its state. --moved-from DIR tells that what was below DIR was copied to the only FILE.
+
 ` + cli.SelectHelp + `
 
 ` + cli.LogHelp,
@@ -92,7 +102,7 @@ at most that many bytes of archives and originals a second, so that other progra
 		ValidArgsFunction: cli.CompleteArchives,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a.Whole = fileio.WholeObject
-			if err := v.scrub.check(); err != nil {
+			if err := v.scrub.check(args); err != nil {
 				return err
 			}
 			if err := v.against.check(args, a.Select.From != ""); err != nil {
@@ -102,7 +112,7 @@ at most that many bytes of archives and originals a second, so that other progra
 				a.FailFile(a.LogName(), err)
 				return nil
 			}
-			if err := v.scrub.open(cmd.Context(), a); err != nil {
+			if err := v.scrub.open(cmd.Context(), a, args); err != nil {
 				a.FailFile(v.scrub.stateName, err)
 				return nil
 			}
@@ -134,12 +144,21 @@ func (v *verifier) run(ctx context.Context, args []string) {
 		if !terminal.Interrupted(err) {
 			failedFiles++
 		}
-		v.FailFile(name, err)
+		v.FailFile(name, v.hinted(err))
 	}
-	files := v.Find(ctx, args, fileio.Archives, failed)
+	args = v.acceptMissing(args)
+	var unread []string
+	listFailed := func(name string, err error) {
+		unread = append(unread, name)
+		failed(name, err)
+	}
+	files := v.Find(ctx, args, fileio.Archives, listFailed)
 	defer func() { files.Close() }()
 	if v.Select.Balance || v.scrub.chooses() {
-		v.Load(ctx, &files, failed)
+		v.Load(ctx, &files, listFailed)
+		if v.scrub.state != nil {
+			v.looksFor(ctx, args, &files, unread)
+		}
 		if err := v.Divide(&files); err != nil {
 			v.Usage(err)
 			return
@@ -149,23 +168,28 @@ func (v *verifier) run(ctx context.Context, args []string) {
 	if v.scrub.chooses() {
 		v.due(&files)
 	}
-	if all == 0 && v.Select.Shard.N == 0 && !files.Grows() && failedFiles == 0 && !v.Stopped(ctx) {
+	if all == 0 && v.scrub.lost == 0 && v.Select.Shard.N == 0 && !files.Grows() && failedFiles == 0 && !v.Stopped(ctx) {
 		v.NoArchives(args)
 		return
 	}
 	v.StartProgress("verify", files.Sizes()...)
+	fresh := *v // counts in v change while files are at work
 	v.Parallel(ctx, files, cli.Work{Failed: failed, Fixed: 24 << 20, PerByte: 8, One: func(a *cli.App, j fileio.Job) (func(), error) {
-		w := *v
+		w := fresh
 		w.App = a
-		whole, err := w.one(ctx, j)
-		if !whole && ctx.Err() == nil && v.scrub.state != nil {
+		found, err := w.one(ctx, j)
+		if found == broken && ctx.Err() == nil && v.keepsState(j.Name) {
 			v.scrub.state.revoke(v.nameInState(j.Name))
 		}
 		return func() {
 			switch {
 			case err != nil:
-			case whole:
+			case found == intact:
 				ok++
+			case found == provedBefore:
+				v.scrub.passed++
+			case found == missing:
+				v.scrub.lost++
 			default:
 				damaged++
 			}
@@ -180,18 +204,37 @@ func (v *verifier) run(ctx context.Context, args []string) {
 		if n := v.scrub.passed; n > 0 {
 			line += fmt.Sprintf("; %d proved before", n)
 		}
+		if n := v.scrub.lost; n > 0 {
+			line += fmt.Sprintf("; %d gone", n)
+		}
 		v.Report("%s%s", line, files.SummaryTail(ctx, failedFiles))
 	}
 }
 
+// verdict is what was found of a file.
+type verdict int
+
+const (
+	broken       verdict = iota // it is damaged, or could not be checked
+	intact                      // it was checked
+	provedBefore                // it is not due
+	missing                     // it is gone, which the user accepts
+)
+
 // one checks a file and prints its damage. The error is for files that could not be
 // checked or differ from the original.
-func (v *verifier) one(ctx context.Context, j fileio.Job) (ok bool, err error) {
+func (v *verifier) one(ctx context.Context, j fileio.Job) (verdict, error) {
 	in, err := v.OpenJob(ctx, j)
 	if err != nil {
-		return false, err
+		if errors.Is(err, fs.ErrNotExist) && v.acceptsGone(j) {
+			return missing, nil
+		}
+		return broken, err
 	}
 	defer in.Close()
+	if v.passesOver(j, in) {
+		return provedBefore, nil
+	}
 	v.scrub.slow(ctx, in)
 	start := time.Now()
 	passes := 1
@@ -207,10 +250,10 @@ func (v *verifier) one(ctx context.Context, j fileio.Job) (ok bool, err error) {
 		outlook, err = repair.Preview(ctx, in.R, in.Size, rep, o)
 	}
 	if err != nil {
-		return false, fileio.ExplainNotArchive(in, err)
+		return broken, fileio.ExplainNotArchive(in, err)
 	}
 	if err := ctx.Err(); err != nil {
-		return false, err
+		return broken, err
 	}
 	out := verifyReport{
 		File: terminal.ReportName(j.Name), OK: len(rep.Damage) == 0, Damaged: len(rep.Damage), Size: rep.Size, Entries: rep.Entries, Blocks: rep.Blocks,
@@ -221,26 +264,30 @@ func (v *verifier) one(ctx context.Context, j fileio.Job) (ok bool, err error) {
 	if out.OK && len(rep.Rounded) > 0 {
 		f, err := archive.New(in.R, in.Size, nil)
 		if err != nil {
-			return false, err
+			return broken, err
 		}
 		out.Loss = report.LossOf(f)
 	}
 	if out.OK && v.against.given() {
 		if err = v.compare(ctx, j, &out); err != nil {
-			return false, err
+			return broken, err
 		}
 	}
-	if out.OK && in.Changed() == nil {
-		v.note(j, in, rep.SHA256, start)
-	}
-	if !out.OK {
+	if out.OK {
+		if out.Before, err = v.note(j, in, rep.SHA256, start); err != nil {
+			return broken, err
+		}
+	} else {
 		v.SetCode(terminal.ExitDamaged)
 		v.Entry.Outcome, v.Entry.Exit = runlog.Damaged, terminal.ExitDamaged
 		v.Entry.Error = fmt.Sprintf("%d damaged, the first: %s", out.Damaged, rep.Damage[0].Text)
 	}
 	out.Seconds = display.Round(time.Since(start).Seconds(), 6)
 	v.print(&out)
-	return out.OK, nil
+	if !out.OK {
+		return broken, nil
+	}
+	return intact, nil
 }
 
 // progressSize is the size from which an archive can take so long that a log shows its progress.
@@ -275,6 +322,8 @@ func (v *verifier) print(rep *verifyReport) {
 			v.Print("%s: %s", name, p.Hope())
 		}
 		v.Print("%s: %d damaged", name, rep.Damaged)
+	case rep.Before != "":
+		v.Report("%s: ok, accepted: it holds SHA-256 %s, before %s", name, rep.SHA256, rep.Before)
 	case rep.Compressed != nil:
 		v.Report("%s: ok, same as the file in %s", name, rep.Original)
 	case rep.Original != "":

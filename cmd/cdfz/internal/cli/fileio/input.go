@@ -27,14 +27,17 @@ import (
 
 // Input is a FILE argument open for reading.
 type Input struct {
-	Name  string // as messages show it
-	R     io.ReaderAt
-	Size  int64
-	File  *os.File         // nil if not a local file
-	Stat  fs.FileInfo      // of the file when it was opened
-	in    *os.Root         // the folder of a file below a tree; else nil
-	parts iter.Seq[string] // the names of other files that are read because of this one, or nil; guarded by inputs.mu
-	close func() error
+	Name string // as messages show it
+	R    io.ReaderAt
+	Size int64
+	File *os.File    // nil if not a local file
+	Stat fs.FileInfo // of the file when it was opened
+	// ETag and Modified are those of a URL when it was opened, if the server told them.
+	ETag     string
+	Modified time.Time
+	in       *os.Root         // the folder of a file below a tree; else nil
+	parts    iter.Seq[string] // the names of other files that are read because of this one, or nil; guarded by inputs.mu
+	close    func() error
 }
 
 // Close closes the input.
@@ -221,7 +224,7 @@ func openRemote(ctx context.Context, name string, o *remote.Options) (*Input, er
 	if err != nil {
 		return nil, err
 	}
-	return &Input{Name: terminal.ShowName(name), R: ioat.Bind(ctx, r), Size: r.Size(), close: r.Close}, nil
+	return &Input{Name: terminal.ShowName(name), R: ioat.Bind(ctx, r), Size: r.Size(), ETag: r.ETag(), Modified: r.Modified(), close: r.Close}, nil
 }
 
 // OpenFile opens a regular file. It does not open pipes, since that could block

@@ -35,6 +35,11 @@ func (s *Selection) takes(rel string) bool {
 	return s.Balance || s.Shard.Takes(filepath.ToSlash(rel))
 }
 
+// Chooses reports whether a run looks at a file, by its path below a folder, with slashes.
+func (s *Selection) Chooses(rel string) bool {
+	return s.takes(rel) && s.Rules.JudgeFile(rel) == nil
+}
+
 // excluded returns the reason to skip a file or folder below a folder, or "". rel is its path there.
 func (s *Selection) excluded(rel string, folder bool) string {
 	return reason(s.Rules.Judge(filepath.ToSlash(rel), folder))

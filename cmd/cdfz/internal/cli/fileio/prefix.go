@@ -68,7 +68,7 @@ func (p *prefix) send(ctx context.Context, page []s3.Object) error {
 			continue // it marks a folder
 		}
 		j := below(p.url, o.Rel)
-		j.Size, j.Modified, j.N, j.empty = o.Size, o.Modified, p.n, o.Size == 0
+		j.Size, j.Modified, j.ETag, j.N, j.empty = o.Size, o.Modified, o.ETag, p.n, o.Size == 0
 		if p.choose.takes(j.Rel) {
 			j.skip = reason(p.choose.Rules.JudgeFile(o.Rel))
 			jobs = append(jobs, j)

@@ -33,6 +33,7 @@ type Job struct {
 	noPath bool // Rel is not the path of a file
 
 	Modified time.Time // when it was found, zero if unknown
+	ETag     string    // of an object when it was found, "" if unknown
 	Place    string    // of the target, if known: see IO.Place
 }
 

@@ -1,0 +1,234 @@
+package verify
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/internal/nofollow"
+	"github.com/cdfz-format/cdfz/remote"
+	"github.com/cdfz-format/cdfz/remote/s3"
+)
+
+var (
+	errOther = errors.New("holds another netCDF file than before")
+	errGone  = errors.New("the archive is gone")
+)
+
+// acceptHint is the advice for archives that are gone or hold other files.
+const acceptHint = "if this is intended, run it again with --accept-changes"
+
+// gone is an archive that the state has and that is not there.
+type gone struct {
+	name   string // in the state
+	shown  string // as the run names it
+	sha256 string
+	proved time.Time // the last time, zero if unknown
+}
+
+// goneReport is the JSON of an archive that is gone, which the user accepts.
+type goneReport struct {
+	File   string `json:"file"`
+	Gone   bool   `json:"gone"`
+	SHA256 string `json:"sha256,omitempty"` // of the netCDF file that it held
+}
+
+// err returns the error for an archive.
+func (g *gone) err() error {
+	if g.proved.IsZero() {
+		return fmt.Errorf("%w: it held a netCDF file with SHA-256 %s", errGone, g.sha256)
+	}
+	return fmt.Errorf("%w: on %s it held a netCDF file with SHA-256 %s", errGone, g.proved.UTC().Format(time.RFC3339), g.sha256)
+}
+
+// looksFor looks for the archives that the state has below the folders and prefixes of the command line: those
+// that are not among the files of the run although they were not left out are gone. unread are the names of
+// folders, files and prefixes that could not be read.
+func (v *verifier) looksFor(ctx context.Context, args []string, files *fileio.List, unread []string) {
+	s := v.scrub.state
+	var dirs []string
+	for _, arg := range args {
+		if isDir(arg) {
+			s.addRoot(placeOf(v.App, arg))
+		} else if !s3.IsPrefix(arg) {
+			continue
+		}
+		dirs = append(dirs, arg)
+	}
+	if v.Select.From != "" || len(dirs) == 0 || len(s.known) == 0 || v.Stopped(ctx) {
+		return
+	}
+	found := map[stateKey]bool{}
+	for _, j := range files.Jobs {
+		if key := keyOf(v.nameInState(j.Name)); s.has(key) {
+			found[key] = true
+		}
+	}
+	missing := v.missing(func(name string) (shown string, ok bool) {
+		if found[keyOf(name)] {
+			return "", false
+		}
+		for _, dir := range dirs {
+			place := dir
+			if remote.IsURL(dir) {
+				place = terminal.ReportName(dir)
+			} else {
+				place = s.named(placeOf(v.App, dir))
+			}
+			rel, ok := below(name, place)
+			if !ok || !isArchive(rel) || !v.Select.Chooses(rel) || slices.ContainsFunc(unread, func(u string) bool { return reads(dir, rel, u) }) || there(dir, rel) {
+				continue
+			}
+			return terminal.ReportName(join(dir, rel)), true
+		}
+		return "", false
+	})
+	v.lose(missing)
+}
+
+// isArchive reports whether a folder is searched for files with a name.
+func isArchive(rel string) bool {
+	_, err := fileio.StripSuffix(rel)
+	return err == nil
+}
+
+// reads reports whether a file below a folder or prefix is below another one, too, or is that.
+func reads(dir, rel, other string) bool {
+	if remote.IsURL(dir) {
+		return terminal.ShowName(dir) == other
+	}
+	_, ok := below(join(dir, rel), filepath.Clean(other))
+	return ok
+}
+
+// there reports whether there is a file below a folder, which no symbolic link leads to.
+func there(dir, rel string) bool {
+	if remote.IsURL(dir) {
+		return false
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return false
+	}
+	defer root.Close()
+	rel = filepath.FromSlash(rel)
+	in, err := nofollow.Folder(root, filepath.Dir(rel))
+	if err != nil {
+		return false
+	}
+	defer in.Close()
+	st, err := in.Lstat(filepath.Base(rel))
+	return err == nil && st.Mode().IsRegular()
+}
+
+// missing returns the archives of the state that a function finds missing, which shows their names, too.
+func (v *verifier) missing(is func(name string) (shown string, ok bool)) []gone {
+	s := v.scrub.state
+	last := map[stateKey]*gone{}
+	_, err := stateLines(s.file.Reader(), func(_ []byte, l *stateLine) error {
+		if l.root != nil {
+			return nil
+		}
+		key := keyOf(l.name())
+		if g := last[key]; g == nil {
+			if !s.has(key) {
+				return nil
+			}
+			shown, ok := is(l.name())
+			if !ok {
+				return nil
+			}
+			last[key] = &gone{name: l.name(), shown: shown}
+		}
+		last[key].sha256 = l.SHA256
+		if !l.Proved.IsZero() {
+			last[key].proved = l.Proved
+		}
+		return nil
+	})
+	if err != nil {
+		v.FailFile(s.name, err)
+	}
+	list := make([]gone, 0, len(last))
+	for _, g := range last {
+		list = append(list, *g)
+	}
+	slices.SortFunc(list, func(a, b gone) int { return cmp.Compare(a.name, b.name) })
+	return list
+}
+
+// lose reports archives that are gone, or forgets them if the user accepts that.
+func (v *verifier) lose(list []gone) {
+	for _, g := range list {
+		v.scrub.lost++
+		if !v.scrub.accept {
+			v.FailLogged(g.shown, v.hinted(g.err()))
+			continue
+		}
+		v.forget(g)
+	}
+}
+
+// hinted adds a hint to the first error about an archive that is gone or holds another file.
+func (v *verifier) hinted(err error) error {
+	if v.scrub.hinted || !errors.Is(err, errOther) && !errors.Is(err, errGone) {
+		return err
+	}
+	v.scrub.hinted = true
+	return terminal.Hinted(err, acceptHint)
+}
+
+// acceptsGone forgets a file that the state has and that is not there, if the user accepts that.
+func (v *verifier) acceptsGone(j fileio.Job) bool {
+	if !v.scrub.accept || !v.keepsState(j.Name) {
+		return false
+	}
+	name := v.nameInState(j.Name)
+	if !v.scrub.state.has(keyOf(name)) {
+		return false
+	}
+	v.forget(gone{name: name, shown: terminal.ReportName(j.Name), sha256: v.scrub.state.sha256(name)})
+	return true
+}
+
+// forget removes an archive that is gone from the state.
+func (v *verifier) forget(g gone) {
+	v.scrub.state.forget(g.name)
+	if v.JSON {
+		v.Emit(goneReport{g.shown, true, g.sha256})
+	}
+	v.Report("%s: gone, accepted", terminal.ShowName(g.shown))
+}
+
+// acceptMissing forgets files and folders of the command line that the state has and that are not there, if the
+// user accepts that. It returns the others.
+func (v *verifier) acceptMissing(args []string) []string {
+	if v.scrub.state == nil || !v.scrub.accept || v.against.given() && !v.against.folder { // originals have numbers
+		return args
+	}
+	var rest []string
+	for _, arg := range args {
+		_, err := os.Lstat(arg)
+		if remote.IsURL(arg) || !errors.Is(err, fs.ErrNotExist) {
+			rest = append(rest, arg)
+			continue
+		}
+		place := v.scrub.state.named(placeOf(v.App, arg))
+		list := v.missing(func(name string) (string, bool) {
+			rel, ok := below(name, place)
+			return join(arg, rel), ok
+		})
+		if v.lose(list); len(list) == 0 {
+			rest = append(rest, arg)
+		}
+	}
+	return rest
+}
