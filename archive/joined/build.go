@@ -3,6 +3,7 @@ package joined
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -28,6 +29,8 @@ type BuildOptions struct {
 	// First takes attributes and variables without Dim from the first file if others differ, unless
 	// the attributes change the meaning of values. See Description.First.
 	First bool
+	// SHA256 reads all of each classic file for its SHA-256. That of an archive is known without.
+	SHA256 bool
 	// Progress, if not nil, is called after each file with the number of files done so far. The calls
 	// come from several goroutines.
 	Progress func(done int64)
@@ -47,6 +50,11 @@ func Build(ctx context.Context, locations []string, open Opener, o *BuildOptions
 	if o == nil {
 		o = &BuildOptions{}
 	}
+	return build(ctx, locations, open, o, func(int) bool { return o.SHA256 })
+}
+
+// build is Build. hashes asks for the SHA-256 of file i if it is a classic one.
+func build(ctx context.Context, locations []string, open Opener, o *BuildOptions, hashes func(i int) bool) (*Description, []*Problem, error) {
 	c, err := o.Options.complete()
 	if err != nil {
 		return nil, nil, err
@@ -57,7 +65,7 @@ func Build(ctx context.Context, locations []string, open Opener, o *BuildOptions
 	case n > MaxMembers:
 		return nil, nil, fmt.Errorf("joined: expected at most %d files, found %d: %w", MaxMembers, n, archive.ErrOptions)
 	}
-	b := &builder{open: open, o: c, progress: o.Progress}
+	b := &builder{open: open, o: c, progress: o.Progress, hashes: hashes}
 	first, f, closer, err := b.openFile(ctx, locations[0])
 	if err != nil {
 		return nil, nil, err
@@ -108,6 +116,7 @@ type builder struct {
 	open     Opener
 	o        Options
 	progress func(int64)
+	hashes   func(i int) bool // as in build
 }
 
 // part is what is known of a file that was compared.
@@ -155,7 +164,7 @@ func (b *builder) parts(ctx context.Context, locations []string) ([]part, error)
 			break
 		}
 		g.Go(func() error {
-			parts[i] = b.part(within, location)
+			parts[i] = b.part(within, location, b.hashes(i))
 			if n := done.Add(1); b.progress != nil {
 				b.progress(n)
 			}
@@ -168,8 +177,8 @@ func (b *builder) parts(ctx context.Context, locations []string) ([]part, error)
 	return parts, ctx.Err()
 }
 
-// part looks at one file.
-func (b *builder) part(ctx context.Context, location string) part {
+// part looks at one file. If it is a classic one, hash asks for its SHA-256.
+func (b *builder) part(ctx context.Context, location string, hash bool) part {
 	m, f, closer, err := b.openFile(ctx, location)
 	if err != nil {
 		return part{m: m, err: err}
@@ -184,6 +193,15 @@ func (b *builder) part(ctx context.Context, location string) part {
 		return p
 	}
 	p.m.Len = b.t.lenOf(f.Header())
+	if p.m.Sample, err = sample(ctx, b.t.desc.Dim, f); err == nil && hash && p.m.SHA256 == "" {
+		sum := sha256.New()
+		err = f.Image().Copy(ctx, sum, nil)
+		p.m.SHA256 = hex.EncodeToString(sum.Sum(nil))
+	}
+	if err != nil {
+		p.err = inMember(m.Location, err)
+		return p
+	}
 	if p.axis, err = b.t.axisOf(ctx, m.shown(), f, vars); err == nil && !b.t.desc.First {
 		p.same, err = b.t.sums(ctx, f, vars)
 	}

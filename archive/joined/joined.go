@@ -15,8 +15,9 @@
 // members open and decode these at the same time. Only a bounded number of members is open at once.
 //
 // Nothing is stored but the description. The dataset changes when its members do: a member of another
-// length, with other variables, or of another size or SHA-256 than described is an error when it is
-// opened.
+// length, with other variables, or of another size, SHA-256 or sample than described is an error when it
+// is opened. The SHA-256 is that in an archive. Classic files contain none, and are compared by a sample
+// of their bytes. [Description.Verify] reads them as a whole.
 //
 // # What is not done
 //
@@ -71,7 +72,10 @@ type Member struct {
 	Location string
 	Len      int64  // number of indices along the dimension; -1 if unknown
 	Size     int64  // of the netCDF file, in bytes; -1 if unknown
-	SHA256   string // of the netCDF file, in hexadecimal digits; "" if unknown. Only compared with that in an archive.
+	SHA256   string // of the netCDF file, in hexadecimal digits; "" if unknown
+	// Sample is a sum of parts of the netCDF file, in hexadecimal digits; "" if unknown. A file without a
+	// known SHA-256 of its own, such as a classic one, is compared by it when it is opened.
+	Sample string
 }
 
 // shown returns the location for messages: URLs without secrets.

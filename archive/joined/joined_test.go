@@ -219,7 +219,7 @@ func TestReplaced(t *testing.T) {
 	}
 	delete(d.files, "b.nc.cdfz")
 	require.ErrorContains(t, read(), "joined: member b.nc: ")
-	desc.Members[1].Size, desc.Members[1].SHA256 = -1, ""
+	desc.Members[1].Size, desc.Members[1].SHA256, desc.Members[1].Sample = -1, "", ""
 	d.put(t, "b.nc", spec{from: 2, n: 3}.build(t))
 	require.ErrorContains(t, read(), `b.nc: expected 2 indices of dimension "time", as described, found 3`)
 	d.put(t, "b.nc", spec{from: 2, n: 2, single: true}.build(t))

@@ -168,12 +168,12 @@ func (s *members) openMember(ctx context.Context, m *member) error {
 		return inMember(desc.Location, err)
 	}
 	m.f, m.close = f, closer
-	err = checkMember(desc, f)
+	err = checkMember(ctx, s.t.desc.Dim, desc, f)
 	if err == nil {
 		m.vars, err = s.t.compare(desc.shown(), f.Header())
 	}
 	if n := s.t.lenOf(f.Header()); err == nil && desc.Len >= 0 && n != desc.Len {
-		err = &Problem{desc.shown(), "", fmt.Sprintf("expected %d indices of dimension %q, as described, found %d", desc.Len, s.t.desc.Dim, n)}
+		err = s.t.desc.otherLen(desc, n)
 	}
 	if err != nil && closer != nil {
 		closer.Close()
@@ -181,13 +181,35 @@ func (s *members) openMember(ctx context.Context, m *member) error {
 	return err
 }
 
-// checkMember compares a file with its description. The error is a *Problem.
-func checkMember(desc *Member, f *archive.File) error {
-	if n := f.Image().Size(); desc.Size >= 0 && n != desc.Size {
-		return &Problem{desc.shown(), "", fmt.Sprintf("was replaced since it was joined: expected a netCDF file of %d bytes, found %d", desc.Size, n)}
+// checkMember compares a file with its description, by the SHA-256 that an archive contains, or else by the
+// sample. The error of a file that differs is a *Problem.
+func checkMember(ctx context.Context, dim string, desc *Member, f *archive.File) error {
+	found := Member{Size: f.Image().Size()}
+	if i, ok := f.Info(); ok {
+		found.SHA256 = i.SHA256
 	}
-	if i, ok := f.Info(); ok && desc.SHA256 != "" && i.SHA256 != desc.SHA256 {
-		return &Problem{desc.shown(), "", fmt.Sprintf("was replaced since it was joined: expected a netCDF file with SHA-256 %s, found %s", desc.SHA256, i.SHA256)}
+	if (desc.Size < 0 || found.Size == desc.Size) && desc.Sample != "" && (desc.SHA256 == "" || found.SHA256 == "") {
+		var err error
+		if found.Sample, err = sample(ctx, dim, f); err != nil {
+			return inMember(desc.Location, err)
+		}
+	}
+	return desc.differs(&found)
+}
+
+// differs compares a file with its description, as far as both are known. The error is a *Problem or nil.
+func (m *Member) differs(found *Member) error {
+	known := func(want, found string) bool { return want != "" && found != "" && want != found }
+	replaced := func(format string, args ...any) error {
+		return &Problem{m.shown(), "", "was replaced since it was joined: expected a netCDF file " + fmt.Sprintf(format, args...)}
+	}
+	switch {
+	case m.Size >= 0 && m.Size != found.Size:
+		return replaced("of %d bytes, found %d", m.Size, found.Size)
+	case known(m.SHA256, found.SHA256):
+		return replaced("with SHA-256 %s, found %s", m.SHA256, found.SHA256)
+	case known(m.Sample, found.Sample):
+		return replaced("with the sample %s of its bytes, found %s", m.Sample, found.Sample)
 	}
 	return nil
 }

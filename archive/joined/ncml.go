@@ -3,6 +3,7 @@ package joined
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -30,7 +31,21 @@ const (
 	MaxNcML = 64 << 20
 	// MaxMembers is the number of members that ReadNcML and Build accept.
 	MaxMembers = 1 << 18
+	// maxElement is the number of bytes of the longest element, comment or text that is read: the decoder
+	// holds all its attributes in memory, at a multiple of their length.
+	maxElement = 1 << 18
 )
+
+// Limits are bounds for descriptions from elsewhere, whose reading and opening must not cost much.
+type Limits struct {
+	Size       int64 // bytes of the description
+	Members    int
+	Unmeasured int // members of which ncoords is not described, so that opening the dataset opens all of them
+	Location   int // bytes of the location of a member
+}
+
+// most are the limits of all descriptions.
+var most = Limits{Size: MaxNcML, Members: MaxMembers, Unmeasured: MaxMembers, Location: maxElement}
 
 // The values of the attribute type of an aggregation.
 const (
@@ -44,7 +59,7 @@ func (desc *Description) WriteNcML(w io.Writer) error {
 	if err := desc.check(); err != nil {
 		return err
 	}
-	b := &ncmlWriter{Writer: bufio.NewWriter(w)}
+	b := &ncmlWriter{Writer: bufio.NewWriter(&bounded{w: w, left: MaxNcML})}
 	kind := typeExisting
 	if desc.New {
 		kind = typeNew
@@ -74,6 +89,9 @@ func (desc *Description) WriteNcML(w io.Writer) error {
 		if m.SHA256 != "" {
 			b.attr("cdfz:sha256", m.SHA256)
 		}
+		if m.Sample != "" {
+			b.attr("cdfz:sample", m.Sample)
+		}
 		b.text("/>\n")
 	}
 	b.text("  </aggregation>\n</netcdf>\n")
@@ -81,6 +99,19 @@ func (desc *Description) WriteNcML(w io.Writer) error {
 		return b.err
 	}
 	return b.Flush()
+}
+
+// bounded is a writer of no more bytes than can be read again.
+type bounded struct {
+	w    io.Writer
+	left int64
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.left -= int64(len(p)); b.left < 0 {
+		return 0, fmt.Errorf("joined: the description has more than %d bytes, shorter locations or fewer files are needed: %w", MaxNcML, archive.ErrOptions)
+	}
+	return b.w.Write(p)
 }
 
 // ncmlWriter writes until the first text that XML cannot hold.
@@ -115,51 +146,103 @@ func (e *ncmlError) Error() string {
 func (e *ncmlError) Unwrap() error { return e.class }
 
 // ReadNcML reads a description of size bytes. Elements and attributes of NcML that change the dataset in
-// other ways are ErrNotNcML, as is every other kind of file. XML that is not well-formed or ends early
-// is archive.ErrCorrupt, and so is text where a number belongs. Errors of r are wrapped.
+// other ways are ErrNotNcML, as is every other kind of file, and a description beyond the limits, which are
+// MaxNcML and MaxMembers if nil. XML that is not well-formed or ends early is archive.ErrCorrupt, and so is
+// text where a number belongs. Errors of r are wrapped.
 //
-// External entities and document types are refused. It allocates a small multiple of the size, which is at
-// most MaxNcML.
-func ReadNcML(ctx context.Context, r io.ReaderAt, size int64) (*Description, error) {
-	if size > MaxNcML {
-		return nil, &ncmlError{MaxNcML, fmt.Sprintf("expected at most %d bytes, found %d", MaxNcML, size), ErrNotNcML}
+// External entities and document types are refused. It allocates a small multiple of the size.
+func ReadNcML(ctx context.Context, r io.ReaderAt, size int64, limits *Limits) (*Description, error) {
+	if limits == nil {
+		limits = &most
 	}
-	from := &noted{r: io.NewSectionReader(ioat.Live(ctx, r), 0, size)}
-	p := &ncmlReader{dec: xml.NewDecoder(bufio.NewReader(from)), desc: &Description{}}
-	err := p.read()
-	switch {
-	case from.err != nil:
-		return nil, fmt.Errorf("joined: reading NcML: %w", from.err)
-	case err != nil:
+	if size > limits.Size {
+		return nil, &ncmlError{limits.Size, fmt.Sprintf("expected at most %d bytes, found %d", limits.Size, size), ErrNotNcML}
+	}
+	p := newReader(ctx, r, size, limits)
+	if err := p.all(); err != nil {
 		return nil, err
 	}
 	if err := p.desc.check(); err != nil {
-		return nil, &ncmlError{p.dec.InputOffset(), strings.TrimPrefix(strings.TrimSuffix(err.Error(), ": "+archive.ErrOptions.Error()), "joined: "), archive.ErrCorrupt}
+		return nil, p.damaged("%s", strings.TrimPrefix(strings.TrimSuffix(err.Error(), ": "+archive.ErrOptions.Error()), "joined: "))
 	}
 	return p.desc, nil
 }
 
-// noted keeps the error of a source, which the XML decoder mixes with its own.
+// maxBegin is the number of bytes that Begins reads.
+const maxBegin = 1 << 16
+
+// Begins reports whether a file of size bytes begins as a description does, intact or damaged: up to its
+// first member, or for 64 KiB. It costs no more for a long file. ReadNcML can still refuse the rest. Errors
+// are those of r.
+func Begins(ctx context.Context, r io.ReaderAt, size int64) (bool, error) {
+	p := newReader(ctx, r, min(size, maxBegin), &most)
+	p.first = true
+	err := p.all()
+	var ncml *ncmlError
+	switch {
+	case err == nil:
+		return true, nil
+	case !errors.As(err, &ncml):
+		return false, err
+	case errors.Is(err, archive.ErrCorrupt): // or cut off here
+		return true, nil
+	}
+	return false, nil
+}
+
+// newReader returns a reader of the first n bytes.
+func newReader(ctx context.Context, r io.ReaderAt, n int64, limits *Limits) *ncmlReader {
+	p := &ncmlReader{limits: limits, desc: &Description{}}
+	p.from.r = io.NewSectionReader(ioat.Live(ctx, r), 0, n)
+	p.dec = xml.NewDecoder(bufio.NewReader(&p.from))
+	return p
+}
+
+// all reads the elements. The error is an *ncmlError or wraps one of the source.
+func (p *ncmlReader) all() error {
+	err := p.read()
+	switch {
+	case p.from.err != nil:
+		return fmt.Errorf("joined: reading NcML: %w", p.from.err)
+	case p.from.long:
+		return p.refused("expected at most %d bytes of an element, a comment or space, found more", maxElement)
+	}
+	return err
+}
+
+// noted keeps the error of a source, which the XML decoder mixes with its own, and ends after a number of
+// bytes.
 type noted struct {
-	r   io.Reader
-	err error
+	r    io.Reader
+	err  error
+	left int64
+	long bool // more than left were to be read
 }
 
 func (n *noted) Read(p []byte) (int, error) {
+	if n.left <= 0 {
+		n.long = true
+		return 0, io.ErrUnexpectedEOF
+	}
 	k, err := n.r.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
 		n.err = err
 	}
+	n.left -= int64(k)
 	return k, err
 }
 
 // ncmlReader reads a description element by element.
 type ncmlReader struct {
-	dec  *xml.Decoder
-	desc *Description
-	path []string // names of the open elements
-	root bool     // the root element was read
-	agg  bool     // the aggregation was read
+	dec        *xml.Decoder
+	from       noted
+	limits     *Limits
+	desc       *Description
+	unmeasured int      // members without a length
+	path       []string // names of the open elements
+	root       bool     // the root element was read
+	agg        bool     // the aggregation was read
+	first      bool     // stop at the first member
 }
 
 // refused is the error of parts that would change the dataset.
@@ -173,6 +256,7 @@ func (p *ncmlReader) damaged(format string, args ...any) error {
 
 func (p *ncmlReader) read() error {
 	for {
+		p.from.left = maxElement
 		t, err := p.dec.Token()
 		switch {
 		case errors.Is(err, io.EOF) && !p.root:
@@ -190,6 +274,9 @@ func (p *ncmlReader) read() error {
 		case xml.StartElement:
 			if err := p.start(t); err != nil {
 				return err
+			}
+			if p.first && len(p.desc.Members) > 0 {
+				return nil
 			}
 			p.path = append(p.path, t.Name.Local)
 		case xml.EndElement:
@@ -210,7 +297,7 @@ func (p *ncmlReader) read() error {
 // start reads the start of an element.
 func (p *ncmlReader) start(e xml.StartElement) error {
 	if e.Name.Space != ncmlSpace && e.Name.Space != ncmlSecure {
-		return p.refused("expected elements of the namespace %s, found %q of %q", ncmlSpace, e.Name.Local, e.Name.Space)
+		return p.refused("expected elements of the namespace %s, found %.80q of %.80q", ncmlSpace, e.Name.Local, e.Name.Space)
 	}
 	place := strings.Join(append(p.path, e.Name.Local), "/")
 	switch place {
@@ -234,7 +321,7 @@ func (p *ncmlReader) start(e xml.StartElement) error {
 	case "netcdf/aggregation/netcdf":
 		return p.member(e)
 	}
-	return p.refused("expected netcdf, aggregation, variableAgg and members alone, found an element %q in %q, which is not supported", e.Name.Local, strings.Join(p.path, "/"))
+	return p.refused("expected netcdf, aggregation, variableAgg and members alone, found an element %.80q in %.80q, which is not supported", e.Name.Local, strings.Join(p.path, "/"))
 }
 
 // attrs calls the function of each attribute. Those of foreign namespaces are ignored.
@@ -244,7 +331,7 @@ func (p *ncmlReader) attrs(e xml.StartElement, funcs map[string]func(string) err
 		name := a.Name.Local
 		switch {
 		case seen[a.Name]:
-			return p.damaged("element %s: expected each attribute once, found %q twice", e.Name.Local, name)
+			return p.damaged("element %s: expected each attribute once, found %.80q twice", e.Name.Local, name)
 		case a.Name.Space == ownSpace:
 			name = "cdfz:" + name
 		case a.Name.Space != "" || name == "xmlns":
@@ -254,9 +341,9 @@ func (p *ncmlReader) attrs(e xml.StartElement, funcs map[string]func(string) err
 		f := funcs[name]
 		if f == nil {
 			if a.Name.Space == ownSpace {
-				return p.refused("element %s: attribute %s needs a newer version of cdfz", e.Name.Local, name)
+				return p.refused("element %s: attribute %.80s needs a newer version of cdfz", e.Name.Local, name)
 			}
-			return p.refused("element %s: attribute %q is not supported", e.Name.Local, name)
+			return p.refused("element %s: attribute %.80q is not supported", e.Name.Local, name)
 		}
 		if err := f(a.Value); err != nil {
 			return err
@@ -272,7 +359,7 @@ func (p *ncmlReader) aggregation(e xml.StartElement) error {
 		"type":    func(s string) error { kind = s; return nil },
 		"cdfz:first": func(s string) error {
 			if s != "true" && s != "false" {
-				return p.damaged("cdfz:first: expected true or false, found %q", s)
+				return p.damaged("cdfz:first: expected true or false, found %.80q", s)
 			}
 			p.desc.First = s == "true"
 			return nil
@@ -286,36 +373,50 @@ func (p *ncmlReader) aggregation(e xml.StartElement) error {
 		p.desc.New = true
 	case typeExisting:
 	default:
-		return p.refused("aggregation: expected type %s or %s, found %q", typeExisting, typeNew, kind)
+		return p.refused("aggregation: expected type %s or %s, found %.80q", typeExisting, typeNew, kind)
 	}
 	return nil
 }
 
 func (p *ncmlReader) member(e xml.StartElement) error {
-	if len(p.desc.Members) == MaxMembers {
-		return p.refused("expected at most %d members, found more", MaxMembers)
+	if n := p.limits.Members; len(p.desc.Members) >= n {
+		return p.refused("expected at most %d members, found more", n)
 	}
 	m := Member{Len: -1, Size: -1}
 	err := p.attrs(e, map[string]func(string) error{
-		"location":  func(s string) error { m.Location = strings.TrimPrefix(s, "file:"); return nil },
-		"ncoords":   p.number("ncoords", &m.Len),
-		"cdfz:size": p.number("cdfz:size", &m.Size),
-		"cdfz:sha256": func(s string) error {
-			if len(s) != 64 || strings.Trim(s, "0123456789abcdef") != "" {
-				return p.damaged("cdfz:sha256: expected 64 hexadecimal digits, found %q", s)
-			}
-			m.SHA256 = s
-			return nil
-		},
+		"location":    func(s string) error { m.Location = strings.TrimPrefix(s, "file:"); return nil },
+		"ncoords":     p.number("ncoords", &m.Len),
+		"cdfz:size":   p.number("cdfz:size", &m.Size),
+		"cdfz:sha256": p.digits("cdfz:sha256", sha256.Size*2, &m.SHA256),
+		"cdfz:sample": p.digits("cdfz:sample", sampleDigits, &m.Sample),
 	})
 	if err != nil {
 		return err
 	}
-	if m.Location == "" {
+	switch n := p.limits.Location; {
+	case m.Location == "":
 		return p.damaged("expected a member with a location, found none")
+	case len(m.Location) > n:
+		return p.refused("expected a location of at most %d bytes, found %d", n, len(m.Location))
+	}
+	if m.Len < 0 && !p.desc.New {
+		if p.unmeasured++; p.unmeasured > p.limits.Unmeasured {
+			return p.refused("expected ncoords for all but %d members, found more without", p.limits.Unmeasured)
+		}
 	}
 	p.desc.Members = append(p.desc.Members, m)
 	return nil
+}
+
+// digits reads n hexadecimal digits.
+func (p *ncmlReader) digits(name string, n int, to *string) func(string) error {
+	return func(s string) error {
+		if len(s) != n || strings.Trim(s, "0123456789abcdef") != "" {
+			return p.damaged("%s: expected %d hexadecimal digits, found %.80q", name, n, s)
+		}
+		*to = s
+		return nil
+	}
 }
 
 // number reads a count.
@@ -323,7 +424,7 @@ func (p *ncmlReader) number(name string, n *int64) func(string) error {
 	return func(s string) error {
 		x, err := strconv.ParseInt(strings.TrimSpace(s), 10, 64)
 		if err != nil || x < 0 {
-			return p.damaged("%s: expected a number of at least 0, found %q", name, s)
+			return p.damaged("%s: expected a number of at least 0, found %.80q", name, s)
 		}
 		*n = x
 		return nil

@@ -26,6 +26,7 @@ type joiner struct {
 	dim, fresh string // --dim, --new
 	vars       []string
 	first      bool
+	sha256     bool
 }
 
 // Command makes cdfz join.
@@ -49,6 +50,10 @@ variable are reported as warnings.
 
 --first takes variables without the dimension, and attributes that do not change the meaning of
 values, from the first FILE if others differ.
+
+A FILE that is replaced later is an error of everything that reads it: OUT has its size, a sum of its
+header, coordinates and some values, and the SHA-256 that an archive contains. --sha256 also
+computes that of classic netCDF files. cdfz verify OUT.ncml compares it.
 
 FILE is an archive, a classic netCDF file, a URL, or a folder, whose archives *.cdfz are taken in
 the order of their names.
@@ -76,6 +81,7 @@ the order of their names.
 	f.StringVar(&v.fresh, "new", "", "join along a new dimension `DIM`")
 	f.StringSliceVar(&v.vars, "vars", nil, "with --new, the variables `A,B` that get the dimension (default: all but coordinate variables)")
 	f.BoolVar(&v.first, "first", false, "take what differs without a change of meaning from the first FILE")
+	f.BoolVar(&v.sha256, "sha256", false, "read all of each classic netCDF file for its SHA-256, which cdfz verify compares")
 	f.BoolVarP(&a.Force, "force", "f", false, "overwrite OUT if it describes joined files")
 	a.ListFlags(cmd)
 	a.JSONFlag(cmd)
@@ -96,7 +102,7 @@ func (v *joiner) check() error {
 		return errors.New("--vars: expected --new, too")
 	}
 	v.Overwrites = &fileio.Kind{Name: "an NcML file of joined files", Check: func(r io.ReaderAt, size int64) error {
-		_, err := joined.ReadNcML(context.Background(), r, size)
+		_, err := joined.ReadNcML(context.Background(), r, size, nil)
 		return err
 	}}
 	return v.CheckDestOfAll()
@@ -168,7 +174,7 @@ func (v *joiner) fail(err error) {
 
 // build compares the files.
 func (v *joiner) build(ctx context.Context, locations []string) (*joined.Description, []*joined.Problem, error) {
-	o := &joined.BuildOptions{Options: joined.Options{Open: *v.OpenOptions(), Workers: v.Workers}, Dim: v.dim, Vars: v.vars, First: v.first}
+	o := &joined.BuildOptions{Options: joined.Options{Open: *v.OpenOptions(), Workers: v.Workers}, Dim: v.dim, Vars: v.vars, First: v.first, SHA256: v.sha256}
 	if v.fresh != "" {
 		o.Dim, o.New = v.fresh, true
 	}

@@ -72,6 +72,10 @@ may be in a store. A local ORIGINAL that is compressed with gzip, bzip2, xz or z
 is decompressed, as archive --decompress does. If a folder has no x.nc, the first of x.nc.gz,
 x.nc.bz2, x.nc.xz and x.nc.zst is the original. The report names the file that was compared.
 
+A FILE that ends in .ncml, which cdfz join makes, is checked with all its members: they are those that
+were joined, they fit together, and every byte of the archives among them is intact. Classic
+netCDF files are read as a whole if the description has their SHA-256 (cdfz join --sha256).
+
 FILE may be a folder: archives below it, named *.cdfz, are checked, and other files
 are skipped. It may also be an http, https, s3 or gs URL, or - for standard input.
 
@@ -177,7 +181,11 @@ func (v *verifier) run(ctx context.Context, args []string) {
 	v.Parallel(ctx, files, cli.Work{Failed: failed, Fixed: 24 << 20, PerByte: 8, One: func(a *cli.App, j fileio.Job) (func(), error) {
 		w := fresh
 		w.App = a
-		found, err := w.one(ctx, j)
+		one := w.one
+		if fileio.IsDataset(j.Name) {
+			one = w.dataset
+		}
+		found, err := one(ctx, j)
 		if found == broken && ctx.Err() == nil && v.keepsState(j.Name) {
 			v.scrub.state.revoke(v.nameInState(j.Name))
 		}

@@ -36,7 +36,7 @@ func (a *IO) OpenDataset(ctx context.Context, j Job) (*Input, *joined.Dataset, *
 }
 
 func (a *IO) dataset(ctx context.Context, name string, in *Input) (*joined.Dataset, *archive.File, error) {
-	desc, err := joined.ReadNcML(ctx, in.R, in.Size)
+	desc, err := joined.ReadNcML(ctx, in.R, in.Size, nil)
 	if err != nil {
 		return nil, nil, err
 	}
