@@ -39,6 +39,7 @@ type Archives[A any] struct {
 // kind tells whether a file is an archive, and of what.
 type kind struct {
 	archive bool
+	closed  bool   // joined files that were not opened yet: size and err are not known
 	size    int64  // of the original
 	sha256  string // of the original
 	err     error  // why the archive cannot be opened
@@ -83,7 +84,7 @@ func (v *View[A]) Acquire(name string) (*File[A], error) {
 	if err != nil {
 		return nil, err
 	}
-	a, closer, err := v.openNetCDF(name, "", file, info.Size())
+	a, closer, err := v.openNetCDF(name, "", file, info)
 	if err != nil {
 		file.Close()
 		return nil, err

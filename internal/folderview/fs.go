@@ -58,7 +58,7 @@ func (v *View[A]) openShown(name string) (fs.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, closer, err := v.openNetCDF(stored, stored, file, info.Size())
+	a, closer, err := v.openNetCDF(stored, stored, file, info)
 	if err != nil {
 		file.Close()
 		return nil, err
@@ -100,6 +100,7 @@ func (i imageInfo) Size() int64  { return i.size }
 type imageEntry struct {
 	found *Found
 	name  string
+	probe func() (*Found, error) // opens what was not opened for the list
 }
 
 func (e imageEntry) Name() string      { return e.name }
@@ -108,10 +109,18 @@ func (e imageEntry) Type() fs.FileMode { return 0 }
 func (e imageEntry) String() string    { return fs.FormatDirEntry(e) }
 
 func (e imageEntry) Info() (fs.FileInfo, error) {
-	return imageInfo{e.found.Info, e.name, e.found.Size}, named("stat", e.name, e.found.Err)
+	f := e.found
+	if f.Size < 0 {
+		var err error
+		if f, err = e.probe(); err != nil {
+			return nil, named("stat", e.name, err)
+		}
+	}
+	return imageInfo{f.Info, e.name, f.Size}, named("stat", e.name, f.Err)
 }
 
-// FoundOf returns what Find returns for an original that ReadDir listed, or nil for other files.
+// FoundOf returns what Find returns for an original that ReadDir listed, or nil for other files. Joined
+// files that were not opened yet have neither a size nor an error.
 func FoundOf(e fs.DirEntry) *Found {
 	if e, ok := e.(imageEntry); ok {
 		return e.found

@@ -6,18 +6,74 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+	"sync"
+
+	lru "github.com/hashicorp/golang-lru/v2"
 )
 
-// Joined is what a view knows about descriptions of joined files, which appear as one file.
+// Joined is what a view knows about descriptions of joined files, which appear as one file. It belongs to
+// one view and those of its folders.
 type Joined[A any] struct {
 	Suffix string // of the names of descriptions
 	Image  string // that the name of the joined file has in its place
-	// Is reports whether a file of size bytes is a description, intact or damaged.
+	// Is reports whether a file of size bytes seems to be a description, intact or damaged. It reads few
+	// bytes, since folders with many long descriptions are listed.
 	Is func(r io.ReaderAt, size int64) (bool, error)
-	// Open reads a description, and the structure of the files that it names, in the first view's file
-	// system. The closer closes these.
-	Open func(root fs.FS, name string, r io.ReaderAt, size int64) (A, io.Closer, error)
+	// Read reads a description, which can take long. It is called once for each file until that changes,
+	// and for one file at a time.
+	Read func(r io.ReaderAt, size int64) (JoinedFiles[A], error)
+	// Refused reports whether Read of the same bytes would fail with the same error.
+	Refused func(error) bool
+
+	mu    sync.Mutex // held by Read
+	known *lru.Cache[Ident, description[A]]
+	bytes int64 // of the descriptions in known
 }
+
+// JoinedFiles opens the files that a description names, in the first view's file system, in which the
+// description has a name. The closer closes them.
+type JoinedFiles[A any] func(root fs.FS, name string) (A, io.Closer, error)
+
+// description is a description that was read.
+type description[A any] struct {
+	open JoinedFiles[A]
+	err  error // why it was refused
+	size int64 // of the file; 0 if refused
+}
+
+const (
+	maxRefused    = 1 << 12  // descriptions that are remembered
+	maxKnownBytes = 32 << 20 // of descriptions kept in memory, where they take about twice as much
+)
+
+// read reads a description with an identity, or returns what was read before.
+func (j *Joined[A]) read(id Ident, r io.ReaderAt, size int64) (JoinedFiles[A], error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.known == nil {
+		j.known, _ = lru.NewWithEvict(maxRefused, func(_ Ident, d description[A]) { j.bytes -= d.size }) // fails for no size only
+	}
+	if d, ok := j.known.Get(id); ok {
+		return d.open, d.err
+	}
+	open, err := j.Read(r, size)
+	switch {
+	case err == nil:
+		j.known.Add(id, description[A]{open: open, size: size})
+		for j.bytes += size; j.bytes > maxKnownBytes && j.known.Len() > 1; {
+			j.known.RemoveOldest()
+		}
+	case j.Refused(err):
+		err = refused{err}
+		j.known.Add(id, description[A]{err: err})
+	}
+	return open, err
+}
+
+// refused is the error of a description itself, and not of a file that it names.
+type refused struct{ error }
+
+func (r refused) Unwrap() error { return r.error }
 
 // isJoined reports whether a file is named like a description of joined files.
 func (v *View[A]) isJoined(name string) bool {
@@ -32,13 +88,27 @@ func (v *View[A]) is(name string, r io.ReaderAt, size int64) (bool, error) {
 	return v.format.Is(r, size)
 }
 
+// lasting reports whether an archive or a description would not open again. Files that a description names
+// may change while it stays.
+func (v *View[A]) lasting(name string, err error) bool {
+	if v.isJoined(name) {
+		return errors.As(err, new(refused))
+	}
+	return v.format.Lasting(err)
+}
+
 // openNetCDF opens a file of the view's file system, with shown in errors. The closer closes what else was
 // opened.
-func (v *View[A]) openNetCDF(name, shown string, r io.ReaderAt, size int64) (A, io.Closer, error) {
+func (v *View[A]) openNetCDF(name, shown string, r io.ReaderAt, info fs.FileInfo) (A, io.Closer, error) {
 	if v.isJoined(name) {
-		return v.Joined.Open(v.root, path.Join(v.dir, name), r, size)
+		open, err := v.Joined.read(IdentOf(path.Join(v.dir, name), info), r, info.Size())
+		if err != nil {
+			var none A
+			return none, nil, err
+		}
+		return open(v.root, path.Join(v.dir, name))
 	}
-	a, err := v.format.Open(shown, r, size)
+	a, err := v.format.Open(shown, r, info.Size())
 	return a, nothing{}, err
 }
 

@@ -79,7 +79,7 @@ type Found struct {
 	ID     Ident       // of an archive
 	Image  bool        // an archive that appears as the original
 	Link   bool        // a link leads to the archive
-	Size   int64       // number of bytes that appear
+	Size   int64       // number of bytes that appear; -1 for joined files that ReadDir lists and nobody has opened
 	SHA256 string      // of the original in hexadecimal digits; "" for other files
 	Err    error       // why the archive cannot be opened
 
@@ -98,7 +98,7 @@ func (v *View[A]) Find(name string) (*Found, error) {
 		return nil, err
 	}
 	if image, ok := v.imageName(name); ok && !v.WithArchives && v.isFree(image, name) {
-		if f, err := v.Probe(name); err == nil && f.Image {
+		if f, err := v.glance(name); err == nil && f.Image {
 			return nil, fs.ErrNotExist
 		}
 	}
@@ -182,7 +182,13 @@ func (v *View[A]) lstat(name string) (fs.FileInfo, error) {
 
 // Probe determines whether a file of the file system is an archive, after following links.
 // An archive that cannot be opened is reported and is not an error.
-func (v *View[A]) Probe(name string) (*Found, error) {
+func (v *View[A]) Probe(name string) (*Found, error) { return v.probe(name, true) }
+
+// glance is Probe that does not open joined files, and reads only the beginning of their description.
+func (v *View[A]) glance(name string) (*Found, error) { return v.probe(name, !v.isJoined(name)) }
+
+// probe is Probe. opens is false if it is enough to know whether a file is an archive.
+func (v *View[A]) probe(name string, opens bool) (*Found, error) {
 	f := &Found{Name: path.Join(v.dir, name), stored: name}
 	var err error
 	if f.Info, err = v.lstat(name); err == nil && f.Info.Mode()&fs.ModeSymlink != 0 {
@@ -196,21 +202,24 @@ func (v *View[A]) Probe(name string) (*Found, error) {
 	if f.Info.Mode().IsRegular() {
 		var ok bool
 		f.ID = IdentOf(f.Name, f.Info)
-		if k, ok = v.kinds.Get(f.ID); !ok {
-			if k, err = v.read(name, f); err != nil {
+		if k, ok = v.kinds.Get(f.ID); !ok || k.closed && opens {
+			if k, err = v.read(name, f, opens); err != nil {
 				return nil, err
 			}
 		}
 	}
 	f.Image, f.SHA256, f.Err = k.archive, k.sha256, k.err
-	if f.Size = f.Info.Size(); f.Image {
+	switch f.Size = f.Info.Size(); {
+	case k.closed:
+		f.Size = -1
+	case f.Image:
 		f.Size = k.size
 	}
 	return f, nil
 }
 
 // read reads the kind of a file. It sets Info and ID to those of the file that it opened.
-func (v *View[A]) read(name string, f *Found) (k kind, err error) {
+func (v *View[A]) read(name string, f *Found, opens bool) (k kind, err error) {
 	file, info, err := v.OpenStored(name)
 	if err != nil {
 		return k, err
@@ -221,8 +230,9 @@ func (v *View[A]) read(name string, f *Found) (k kind, err error) {
 	if k.archive, err = v.is(name, file, info.Size()); err != nil {
 		return k, err
 	}
-	if k.archive {
-		a, closer, err := v.openNetCDF(name, "", file, info.Size())
+	k.closed = k.archive && !opens
+	if k.archive && opens {
+		a, closer, err := v.openNetCDF(name, "", file, info)
 		if err == nil {
 			_, k.size, k.sha256 = v.format.Original(a)
 			closer.Close()
@@ -231,8 +241,7 @@ func (v *View[A]) read(name string, f *Found) (k kind, err error) {
 			v.Report(f.Name, err)
 		}
 	}
-	// Joined files may change while their description stays.
-	if k.err == nil || !v.isJoined(name) && v.format.Lasting(k.err) {
+	if k.err == nil || v.lasting(name, k.err) {
 		v.kinds.Add(f.ID, k)
 	}
 	return k, nil
@@ -263,7 +272,8 @@ func (v *View[A]) OpenStored(name string) (Stored, fs.FileInfo, error) {
 	return stored, info, nil
 }
 
-// ReadDir implements fs.ReadDirFS. The entries of originals are regular files.
+// ReadDir implements fs.ReadDirFS. The entries of originals are regular files. Descriptions of joined files
+// are not read.
 func (v *View[A]) ReadDir(dir string) ([]fs.DirEntry, error) {
 	var list []fs.DirEntry
 	var err error
@@ -282,8 +292,9 @@ func (v *View[A]) ReadDir(dir string) ([]fs.DirEntry, error) {
 	out := make([]fs.DirEntry, 0, len(list))
 	for _, e := range list {
 		if image, ok := v.imageName(e.Name()); ok && !e.IsDir() && !names[image] && (!v.isJoined(e.Name()) || !names[image+v.format.Suffix]) {
-			if f, err := v.Probe(path.Join(dir, e.Name())); err == nil && f.Image {
-				out = append(out, imageEntry{f, image})
+			name := path.Join(dir, e.Name())
+			if f, err := v.glance(name); err == nil && f.Image {
+				out = append(out, imageEntry{f, image, func() (*Found, error) { return v.Probe(name) }})
 				if !v.WithArchives {
 					continue
 				}

@@ -5,6 +5,7 @@ package mount
 import (
 	"bytes"
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -12,8 +13,10 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 	"github.com/stretchr/testify/require"
 
+	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/archive/joined"
 	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/internal/folderview"
 )
 
 // times is a file with these values.
@@ -81,4 +84,55 @@ func TestTreeJoined(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, list, 1)
 	require.Equal(t, "all.nc", list[0].Name())
+}
+
+// TestTreeJoinedReads counts how often descriptions are read: never for a list, also if the kernel asks for
+// attributes with it, and once for a lookup, also if they are refused.
+func TestTreeJoinedReads(t *testing.T) {
+	f := newFixture(t, "", Options{})
+	f.pack("a.nc.cdfz", times(t, 1, 2))
+	const head = `<netcdf xmlns="http://www.unidata.ucar.edu/namespaces/netcdf/ncml-2.2"><aggregation dimName="time" type="joinExisting"><netcdf location="a.nc" ncoords="2"/>`
+	f.put("good.ncml", []byte(head+"</aggregation></netcdf>"))
+	f.put("bad.ncml", []byte(head+`<scan/></aggregation></netcdf>`))
+	reads := 0
+	read := f.tree.source.Joined.Read
+	f.tree.source.Joined.Read = func(r io.ReaderAt, size int64) (folderview.JoinedFiles[*archive.File], error) {
+		reads++
+		return read(r, size)
+	}
+	list := func(plus bool) {
+		var opened fuse.OpenOut
+		require.Equal(t, fuse.OK, f.OpenDir(nil, &fuse.OpenIn{InHeader: fuse.InHeader{NodeId: 1}}, &opened))
+		for range 2 { // from the beginning again
+			buf := make([]byte, 4096)
+			out, in := fuse.NewDirEntryList(buf, 0), &fuse.ReadIn{InHeader: fuse.InHeader{NodeId: 1}, Fh: opened.Fh}
+			if plus {
+				require.Equal(t, fuse.OK, f.ReadDirPlus(nil, in, out))
+			} else {
+				require.Equal(t, fuse.OK, f.ReadDir(nil, in, out))
+			}
+			for _, name := range []string{"a.nc", "bad.nc", "good.nc"} {
+				require.Contains(t, string(buf), name)
+			}
+			require.NotContains(t, string(buf), ".ncml")
+		}
+	}
+	list(false)
+	list(true)
+	require.Zero(t, reads)
+	for range 5 {
+		e, status := f.lookup(1, "good.nc")
+		require.Equal(t, fuse.OK, status)
+		require.EqualValues(t, len(times(t, 1, 2)), e.Size)
+	}
+	require.Equal(t, 1, reads)
+	for range 5 {
+		_, status := f.lookup(1, "bad.nc")
+		require.Equal(t, fuse.EIO, status)
+	}
+	require.Equal(t, 2, reads)
+	require.Len(t, f.warn, 1)
+	require.Contains(t, f.warn[0], "scan")
+	list(true)
+	require.Equal(t, 2, reads)
 }

@@ -57,15 +57,18 @@ type imageNode struct {
 }
 
 var (
-	_ fs.NodeLookuper   = (*folder)(nil)
-	_ fs.NodeReaddirer  = (*folder)(nil)
-	_ fs.NodeGetattrer  = (*folder)(nil)
-	_ fs.NodeStatfser   = (*folder)(nil)
-	_ fs.NodeGetattrer  = (*other)(nil)
-	_ fs.NodeOpener     = (*other)(nil)
-	_ fs.NodeReadlinker = (*other)(nil)
-	_ fs.NodeGetattrer  = (*imageNode)(nil)
-	_ fs.NodeOpener     = (*imageNode)(nil)
+	_ fs.NodeLookuper       = (*folder)(nil)
+	_ fs.NodeOpendirHandler = (*folder)(nil)
+	_ fs.FileReaddirenter   = (*listed)(nil)
+	_ fs.FileSeekdirer      = (*listed)(nil)
+	_ fs.FileLookuper       = (*listed)(nil)
+	_ fs.NodeGetattrer      = (*folder)(nil)
+	_ fs.NodeStatfser       = (*folder)(nil)
+	_ fs.NodeGetattrer      = (*other)(nil)
+	_ fs.NodeOpener         = (*other)(nil)
+	_ fs.NodeReadlinker     = (*other)(nil)
+	_ fs.NodeGetattrer      = (*imageNode)(nil)
+	_ fs.NodeOpener         = (*imageNode)(nil)
 
 	_ fs.NodeGetxattrer = (*folder)(nil)
 	_ fs.NodeGetxattrer = (*other)(nil)
@@ -201,23 +204,80 @@ func setImage(a *fuse.Attr, ino uint64, size int64) {
 	a.Blocks = (a.Size + 511) / 512 // as a file without holes
 }
 
-// Readdir implements fs.NodeReaddirer.
-func (d *folder) Readdir(context.Context) (fs.DirStream, syscall.Errno) {
-	d.t.active.touch()
-	p, leave, no := d.t.enter(&d.Inode)
+// OpendirHandle implements fs.NodeOpendirHandler.
+func (d *folder) OpendirHandle(context.Context, uint32) (fs.FileHandle, uint32, syscall.Errno) {
+	return &listed{d: d}, 0, 0
+}
+
+// listed is an open folder. The library uses it from one goroutine at a time.
+type listed struct {
+	d      *folder
+	list   []fuse.DirEntry
+	closed map[string]bool // joined files that were not opened for the list
+	read   bool            // list was read
+	at     int             // the next entry
+}
+
+// Readdirent implements fs.FileReaddirenter.
+func (l *listed) Readdirent(context.Context) (*fuse.DirEntry, syscall.Errno) {
+	if !l.read {
+		if no := l.load(); no != 0 {
+			return nil, no
+		}
+		l.read = true
+	}
+	if l.at >= len(l.list) {
+		return nil, 0
+	}
+	e := l.list[l.at]
+	l.at++
+	return &e, 0
+}
+
+func (l *listed) load() syscall.Errno {
+	t := l.d.t
+	t.active.touch()
+	p, leave, no := t.enter(&l.d.Inode)
 	if no != 0 {
-		return nil, no
+		return no
 	}
 	defer leave()
-	list, err := d.t.source.list(p)
+	list, err := t.source.list(p)
 	if err != nil {
-		return nil, errno(err)
+		return errno(err)
 	}
-	out := make([]fuse.DirEntry, len(list))
+	l.list, l.closed = make([]fuse.DirEntry, len(list)), map[string]bool{}
 	for i, e := range list {
-		out[i] = fuse.DirEntry{Name: e.Name(), Mode: typeBits(e.Type())}
+		l.list[i] = fuse.DirEntry{Name: e.Name(), Mode: typeBits(e.Type()), Off: uint64(i + 1)}
+		if f := folderview.FoundOf(e); f != nil && f.Size < 0 {
+			l.closed[e.Name()] = true
+		}
 	}
-	return fs.NewListDirStream(out), 0
+	return 0
+}
+
+// Seekdir implements fs.FileSeekdirer. Offset 0 is the beginning of what the folder holds now.
+func (l *listed) Seekdir(_ context.Context, off uint64) syscall.Errno {
+	if off == 0 {
+		l.read = false
+	}
+	if l.at = int(min(off, uint64(len(l.list)))); l.read || off == 0 {
+		return 0
+	}
+	if no := l.load(); no != 0 {
+		return no
+	}
+	l.read, l.at = true, int(min(off, uint64(len(l.list))))
+	return 0
+}
+
+// Lookup implements fs.FileLookuper: the kernel may ask for the attributes of all entries of a list. For
+// joined files, that would read their descriptions. An error means here that there are no attributes yet.
+func (l *listed) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fs.Inode, syscall.Errno) {
+	if l.closed[name] {
+		return nil, syscall.ENODATA
+	}
+	return l.d.Lookup(ctx, name, out)
 }
 
 // Getattr implements fs.NodeGetattrer.

@@ -66,7 +66,7 @@ func (s *Server) serveList(w http.ResponseWriter, name string, dap bool) {
 			continue
 		case f.Err != nil:
 			size = whyClosed(f.Err)
-		default:
+		case f.Size >= 0: // unknown of joined files until somebody opens them
 			size = fmt.Sprint(f.Size)
 		}
 		if dap && !f.Info.IsDir() {

@@ -3,15 +3,22 @@ package serve
 import (
 	"bytes"
 	"context"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/archive/joined"
 	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/internal/folderview"
 )
 
 // month is a file with one time.
@@ -61,4 +68,52 @@ func TestJoined(t *testing.T) {
 		require.NotEqual(t, http.StatusOK, get(t, url+"/files/bad.nc").StatusCode, location)
 		require.NotEqual(t, http.StatusOK, get(t, url+"/dap/bad.nc.dds").StatusCode, location)
 	}
+}
+
+// TestJoinedReads counts how often descriptions are read: never for lists and catalogues, and otherwise
+// once, also if a hundred requests for a refused one come at the same time.
+func TestJoinedReads(t *testing.T) {
+	dir := folder(t, map[string][]byte{"a.nc": month(t, 1)})
+	const head = `<netcdf xmlns="http://www.unidata.ucar.edu/namespaces/netcdf/ncml-2.2"><aggregation dimName="time" type="joinExisting"><netcdf location="a.nc" ncoords="1"/>`
+	put(t, filepath.Join(dir, "good.ncml"), []byte(head+"</aggregation></netcdf>"))
+	put(t, filepath.Join(dir, "bad.ncml"), []byte(head+strings.Repeat(" ", 17<<20)+"</aggregation></netcdf>"))
+	s, url := start(t, dir, nil)
+	var reads atomic.Int64
+	read := s.source.Joined.Read
+	s.source.Joined.Read = func(r io.ReaderAt, size int64) (folderview.JoinedFiles[*archive.File], error) {
+		reads.Add(1)
+		return read(r, size)
+	}
+	lists := func() (all string) {
+		for _, at := range []string{"/files/", "/dap/", "/catalog.xml", "/catalog.json"} {
+			a := get(t, url+at)
+			require.Equal(t, http.StatusOK, a.StatusCode, at)
+			require.Contains(t, a.body, "good.nc", at)
+			require.NotContains(t, a.body, ".ncml", at)
+			require.NotContains(t, a.body, "-1<", at)
+			all += a.body
+		}
+		return all
+	}
+	require.Contains(t, lists(), `"name":"good.nc","modified"`, "no size yet")
+	require.Zero(t, reads.Load())
+	var wait sync.WaitGroup
+	for i := range 100 {
+		wait.Go(func() {
+			at := []string{"/files/bad.nc", "/dap/bad.nc.dds", "/zarr/bad.nc/.zmetadata", "/dap/bad.nc.das"}[i%4]
+			a, err := http.Get(url + at)
+			if assert.NoError(t, err) {
+				a.Body.Close()
+				assert.GreaterOrEqual(t, a.StatusCode, 400, at)
+			}
+		})
+	}
+	wait.Wait()
+	require.EqualValues(t, 1, reads.Load())
+	for range 3 {
+		require.Equal(t, http.StatusOK, get(t, url+"/files/good.nc").StatusCode)
+	}
+	require.EqualValues(t, 2, reads.Load())
+	require.Contains(t, lists(), `"name":"good.nc","size":`)
+	require.EqualValues(t, 2, reads.Load())
 }

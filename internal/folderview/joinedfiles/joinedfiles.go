@@ -28,37 +28,37 @@ func ImageName(name string) string {
 	return strings.TrimSuffix(name, archive.Suffix)
 }
 
+// limits bound what reading and opening a description costs: whoever reads a folder may not be the one who
+// put it there. 16 MiB are 65,536 members, and are read in about two seconds.
+var limits = joined.Limits{Size: 16 << 20, Members: 1 << 16, Unmeasured: 1 << 10, Location: 1 << 12}
+
 // Rules returns the rules. Members are opened with the options, and must lie below the view's root.
 func Rules(o archive.OpenOptions) *folderview.Joined[*archive.File] {
+	ctx := context.Background()
 	return &folderview.Joined[*archive.File]{
 		Suffix: suffix,
 		Image:  imageSuffix,
-		Is: func(r io.ReaderAt, size int64) (bool, error) {
-			_, err := joined.ReadNcML(context.Background(), r, size)
-			switch {
-			case errors.Is(err, joined.ErrNotNcML):
-				return false, nil
-			case errors.Is(err, archive.ErrCorrupt):
-				return true, nil
-			}
-			return err == nil, err
+		Is:     func(r io.ReaderAt, size int64) (bool, error) { return joined.Begins(ctx, r, size) },
+		Refused: func(err error) bool {
+			return errors.Is(err, joined.ErrNotNcML) || errors.Is(err, archive.ErrCorrupt)
 		},
-		Open: func(fsys fs.FS, name string, r io.ReaderAt, size int64) (*archive.File, io.Closer, error) {
-			ctx := context.Background()
-			desc, err := joined.ReadNcML(ctx, r, size)
+		Read: func(r io.ReaderAt, size int64) (folderview.JoinedFiles[*archive.File], error) {
+			desc, err := joined.ReadNcML(ctx, r, size, &limits)
 			if err != nil {
-				return nil, nil, err
+				return nil, err
 			}
-			d, err := joined.Open(ctx, desc, joined.FS(fsys, name), &joined.Options{Open: o})
-			if err != nil {
-				return nil, nil, err
-			}
-			f, err := d.File()
-			if err != nil {
-				d.Close()
-				return nil, nil, err
-			}
-			return f, d, nil
+			return func(fsys fs.FS, name string) (*archive.File, io.Closer, error) {
+				d, err := joined.Open(ctx, desc, joined.FS(fsys, name), &joined.Options{Open: o})
+				if err != nil {
+					return nil, nil, err
+				}
+				f, err := d.File()
+				if err != nil {
+					d.Close()
+					return nil, nil, err
+				}
+				return f, d, nil
+			}, nil
 		},
 	}
 }

@@ -24,7 +24,7 @@ function fill(list, c, folder) {
       items.push(make("li", { className: "closed" }, d.name, make("small", { className: "error" }, `cannot be opened: ${d.why}`)));
       continue;
     }
-    const a = make("a", { href: "?" + new URLSearchParams({ file: inside(d.name) }) }, d.name, make("small", {}, size(d.size)));
+    const a = make("a", { href: "?" + new URLSearchParams({ file: inside(d.name) }) }, d.name, make("small", {}, d.size === undefined ? "" : size(d.size)));
     a.dataset.file = inside(d.name);
     a.addEventListener("click", (e) => {
       if (e.ctrlKey || e.metaKey || e.shiftKey) return;
