@@ -50,11 +50,12 @@ func Build(ctx context.Context, locations []string, open Opener, o *BuildOptions
 	if o == nil {
 		o = &BuildOptions{}
 	}
-	return build(ctx, locations, open, o, func(int) bool { return o.SHA256 })
+	return build(ctx, locations, open, o, nil)
 }
 
-// build is Build. hashes asks for the SHA-256 of file i if it is a classic one.
-func build(ctx context.Context, locations []string, open Opener, o *BuildOptions, hashes func(i int) bool) (*Description, []*Problem, error) {
+// build is Build. known are the members of a description that the files are to be compared with, or nil:
+// then SHA-256 and sample are those that can be compared.
+func build(ctx context.Context, locations []string, open Opener, o *BuildOptions, known []Member) (*Description, []*Problem, error) {
 	c, err := o.Options.complete()
 	if err != nil {
 		return nil, nil, err
@@ -65,7 +66,7 @@ func build(ctx context.Context, locations []string, open Opener, o *BuildOptions
 	case n > MaxMembers:
 		return nil, nil, fmt.Errorf("joined: expected at most %d files, found %d: %w", MaxMembers, n, archive.ErrOptions)
 	}
-	b := &builder{open: open, o: c, progress: o.Progress, hashes: hashes}
+	b := &builder{open: open, o: c, progress: o.Progress, hash: o.SHA256, known: known}
 	first, f, closer, err := b.openFile(ctx, locations[0])
 	if err != nil {
 		return nil, nil, err
@@ -116,7 +117,8 @@ type builder struct {
 	open     Opener
 	o        Options
 	progress func(int64)
-	hashes   func(i int) bool // as in build
+	hash     bool     // BuildOptions.SHA256
+	known    []Member // as in build
 }
 
 // part is what is known of a file that was compared.
@@ -164,7 +166,7 @@ func (b *builder) parts(ctx context.Context, locations []string) ([]part, error)
 			break
 		}
 		g.Go(func() error {
-			parts[i] = b.part(within, location, b.hashes(i))
+			parts[i] = b.part(within, i, location)
 			if n := done.Add(1); b.progress != nil {
 				b.progress(n)
 			}
@@ -177,8 +179,8 @@ func (b *builder) parts(ctx context.Context, locations []string) ([]part, error)
 	return parts, ctx.Err()
 }
 
-// part looks at one file. If it is a classic one, hash asks for its SHA-256.
-func (b *builder) part(ctx context.Context, location string, hash bool) part {
+// part looks at one file.
+func (b *builder) part(ctx context.Context, i int, location string) part {
 	m, f, closer, err := b.openFile(ctx, location)
 	if err != nil {
 		return part{m: m, err: err}
@@ -193,11 +195,7 @@ func (b *builder) part(ctx context.Context, location string, hash bool) part {
 		return p
 	}
 	p.m.Len = b.t.lenOf(f.Header())
-	if p.m.Sample, err = sample(ctx, b.t.desc.Dim, f); err == nil && hash && p.m.SHA256 == "" {
-		sum := sha256.New()
-		err = f.Image().Copy(ctx, sum, nil)
-		p.m.SHA256 = hex.EncodeToString(sum.Sum(nil))
-	}
+	err = b.identify(ctx, i, f, &p.m)
 	if err != nil {
 		p.err = inMember(m.Location, err)
 		return p
@@ -212,6 +210,27 @@ func (b *builder) part(ctx context.Context, location string, hash bool) part {
 		}
 	}
 	return p
+}
+
+// identify adds the sums of file i to its description.
+func (b *builder) identify(ctx context.Context, i int, f *archive.File, m *Member) (err error) {
+	hash, pieces := b.hash, piecesOfClassic
+	if m.SHA256 != "" {
+		pieces = piecesOfArchive
+	}
+	if b.known != nil {
+		hash = b.known[i].SHA256 != ""
+		if n, ok := piecesOf(b.known[i].Sample); ok {
+			pieces = n
+		}
+	}
+	if m.Sample, err = sample(ctx, b.t.desc.Dim, f, pieces); err != nil || !hash || m.SHA256 != "" {
+		return err
+	}
+	sum := sha256.New()
+	err = f.Image().Copy(ctx, sum, nil)
+	m.SHA256 = hex.EncodeToString(sum.Sum(nil))
+	return err
 }
 
 // sums returns the SHA-256 of each variable that all files must have in common.

@@ -73,7 +73,7 @@ type Member struct {
 	Len      int64  // number of indices along the dimension; -1 if unknown
 	Size     int64  // of the netCDF file, in bytes; -1 if unknown
 	SHA256   string // of the netCDF file, in hexadecimal digits; "" if unknown
-	// Sample is a sum of parts of the netCDF file, in hexadecimal digits; "" if unknown. A file without a
+	// Sample is a sum of parts of the netCDF file, as Build returns it; "" if unknown. A file without a
 	// known SHA-256 of its own, such as a classic one, is compared by it when it is opened.
 	Sample string
 }

@@ -189,8 +189,12 @@ func checkMember(ctx context.Context, dim string, desc *Member, f *archive.File)
 		found.SHA256 = i.SHA256
 	}
 	if (desc.Size < 0 || found.Size == desc.Size) && desc.Sample != "" && (desc.SHA256 == "" || found.SHA256 == "") {
+		pieces, ok := piecesOf(desc.Sample)
+		if !ok {
+			return fmt.Errorf("joined: member %s: unknown sample %.80q: %w", desc.shown(), desc.Sample, archive.ErrOptions)
+		}
 		var err error
-		if found.Sample, err = sample(ctx, dim, f); err != nil {
+		if found.Sample, err = sample(ctx, dim, f, pieces); err != nil {
 			return inMember(desc.Location, err)
 		}
 	}

@@ -384,11 +384,23 @@ func (p *ncmlReader) member(e xml.StartElement) error {
 	}
 	m := Member{Len: -1, Size: -1}
 	err := p.attrs(e, map[string]func(string) error{
-		"location":    func(s string) error { m.Location = strings.TrimPrefix(s, "file:"); return nil },
-		"ncoords":     p.number("ncoords", &m.Len),
-		"cdfz:size":   p.number("cdfz:size", &m.Size),
-		"cdfz:sha256": p.digits("cdfz:sha256", sha256.Size*2, &m.SHA256),
-		"cdfz:sample": p.digits("cdfz:sample", sampleDigits, &m.Sample),
+		"location":  func(s string) error { m.Location = strings.TrimPrefix(s, "file:"); return nil },
+		"ncoords":   p.number("ncoords", &m.Len),
+		"cdfz:size": p.number("cdfz:size", &m.Size),
+		"cdfz:sha256": func(s string) error {
+			if !isDigits(s, 2*sha256.Size) {
+				return p.damaged("cdfz:sha256: expected 64 hexadecimal digits, found %.80q", s)
+			}
+			m.SHA256 = s
+			return nil
+		},
+		"cdfz:sample": func(s string) error {
+			if _, ok := piecesOf(s); !ok {
+				return p.damaged("cdfz:sample: expected a number from 1 to %d, a colon and %d hexadecimal digits, found %.80q", maxPieces, sampleDigits, s)
+			}
+			m.Sample = s
+			return nil
+		},
 	})
 	if err != nil {
 		return err
@@ -406,17 +418,6 @@ func (p *ncmlReader) member(e xml.StartElement) error {
 	}
 	p.desc.Members = append(p.desc.Members, m)
 	return nil
-}
-
-// digits reads n hexadecimal digits.
-func (p *ncmlReader) digits(name string, n int, to *string) func(string) error {
-	return func(s string) error {
-		if len(s) != n || strings.Trim(s, "0123456789abcdef") != "" {
-			return p.damaged("%s: expected %d hexadecimal digits, found %.80q", name, n, s)
-		}
-		*to = s
-		return nil
-	}
 }
 
 // number reads a count.

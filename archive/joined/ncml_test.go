@@ -30,7 +30,7 @@ func ncmlText(t testing.TB, desc *Description) string {
 func TestNcML(t *testing.T) {
 	sum := strings.Repeat("0f", 32)
 	for _, desc := range []*Description{
-		{Dim: "time", Members: []Member{{Location: "a.nc", Len: 3, Size: 100, SHA256: sum, Sample: sum[:32]}, {Location: "../b & \"c\" <d>.nc", Len: 0, Size: 0}}},
+		{Dim: "time", Members: []Member{{Location: "a.nc", Len: 3, Size: 100, SHA256: sum, Sample: "8:" + sum[:32]}, {Location: "../b & \"c\" <d>.nc", Len: 0, Size: 0}}},
 		{Dim: "é", First: true, Members: []Member{{Location: "https://example.org/a.nc?x=1&y=2", Len: -1, Size: -1}}},
 		{Dim: "run", New: true, Vars: []string{"tas", "pr"}, Members: []Member{{Location: "a.nc", Len: -1, Size: 5}, {Location: "b.nc", Len: -1, Size: -1}}},
 	} {
@@ -41,10 +41,10 @@ func TestNcML(t *testing.T) {
 	require.Equal(t, `<?xml version="1.0" encoding="UTF-8"?>
 <netcdf xmlns="http://www.unidata.ucar.edu/namespaces/netcdf/ncml-2.2" xmlns:cdfz="https://github.com/cdfz-format/cdfz/joined-1">
   <aggregation dimName="time" type="joinExisting">
-    <netcdf location="a.nc" ncoords="3" cdfz:size="100" cdfz:sha256="`+sum+`" cdfz:sample="`+sum[:32]+`"/>
+    <netcdf location="a.nc" ncoords="3" cdfz:size="100" cdfz:sha256="`+sum+`" cdfz:sample="8:`+sum[:32]+`"/>
   </aggregation>
 </netcdf>
-`, ncmlText(t, &Description{Dim: "time", Members: []Member{{Location: "a.nc", Len: 3, Size: 100, SHA256: sum, Sample: sum[:32]}}}))
+`, ncmlText(t, &Description{Dim: "time", Members: []Member{{Location: "a.nc", Len: 3, Size: 100, SHA256: sum, Sample: "8:" + sum[:32]}}}))
 	for _, location := range []string{"a\nb.nc", "\xff.nc", "\x01"} {
 		err := (&Description{Dim: "t", Members: []Member{{Location: location}}}).WriteNcML(&bytes.Buffer{})
 		require.ErrorIs(t, err, archive.ErrOptions)
@@ -85,7 +85,9 @@ func TestNcMLErrors(t *testing.T) {
 		agg + `<netcdf location="a" ncoords="-1"/>` + end:                                     archive.ErrCorrupt,
 		agg + `<netcdf location="a" ncoords="1" ncoords="2"/>` + end:                          archive.ErrCorrupt,
 		agg + `<netcdf location="a" cdfz:sha256="12"/>` + end:                                 archive.ErrCorrupt,
-		agg + `<netcdf location="a" cdfz:sample="` + strings.Repeat("0", 64) + `"/>` + end:    archive.ErrCorrupt,
+		agg + `<netcdf location="a" cdfz:sample="99:` + strings.Repeat("0", 32) + `"/>` + end: archive.ErrCorrupt,
+		agg + `<netcdf location="a" cdfz:sample="` + strings.Repeat("0", 32) + `"/>` + end:    archive.ErrCorrupt,
+		agg + `<netcdf location="a" cdfz:sample="+1:` + strings.Repeat("0", 32) + `"/>` + end: archive.ErrCorrupt,
 		agg + `<netcdf location="&other;"/>` + end:                                            archive.ErrCorrupt,
 		agg + strings.Repeat(`<netcdf location="a" ncoords="9223372036854775807"/>`, 2) + end: archive.ErrCorrupt,
 		open + `<aggregation type="joinExisting">` + member + end:                             archive.ErrCorrupt,
@@ -221,7 +223,7 @@ func (l *longest) ReadAt(p []byte, off int64) (int, error) {
 func FuzzReadNcML(f *testing.F) {
 	set := seeds.Of(f)
 	set.AddDamaged("existing", []byte(ncmlText(f, &Description{Dim: "time", First: true, Members: []Member{{Location: "a&b.nc", Len: 3, Size: 100, SHA256: strings.Repeat("0f", 32)}}})))
-	set.AddDamaged("sample", []byte(ncmlText(f, &Description{Dim: "time", Members: []Member{{Location: "a.nc", Len: 3, Size: 100, Sample: strings.Repeat("0f", 16)}, {Location: "b.nc", Len: -1, Size: -1}}})))
+	set.AddDamaged("sample", []byte(ncmlText(f, &Description{Dim: "time", Members: []Member{{Location: "a.nc", Len: 3, Size: 100, Sample: "1:" + strings.Repeat("0f", 16)}, {Location: "b.nc", Len: -1, Size: -1}}})))
 	set.AddDamaged("new", []byte(ncmlText(f, &Description{Dim: "run", New: true, Vars: []string{"tas"}, Members: []Member{{Location: "a.nc", Len: -1, Size: -1}}})))
 	set.Add("entity", []byte(`<!DOCTYPE netcdf [<!ENTITY a "b">]><netcdf xmlns="http://www.unidata.ucar.edu/namespaces/netcdf/ncml-2.2">&a;</netcdf>`))
 	set.Add("laughs", []byte(`<!DOCTYPE netcdf [<!ENTITY a "aa"><!ENTITY b "&a;&a;">]><netcdf xmlns="http://www.unidata.ucar.edu/namespaces/netcdf/ncml-2.2"><aggregation dimName="t" type="joinExisting"><netcdf location="&b;"/></aggregation></netcdf>`))

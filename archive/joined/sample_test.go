@@ -4,8 +4,9 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -76,38 +77,41 @@ func TestSample(t *testing.T) {
 				want = append(want, b[last:last+8]...)
 			}
 		}
-		if rest := b[h.Len:]; len(rest) <= 2048 {
-			want = append(want, rest...)
-		} else {
-			for i := range 7 {
-				want = append(want, rest[i*((len(rest)-256)/7):][:256]...)
-			}
-			want = append(want, rest[len(rest)-256:]...)
-		}
-		sum := sha256.Sum256(want)
-		r := &reader{r: bytes.NewReader(b)}
-		f, err := archive.New(r, int64(len(b)), nil)
-		require.NoError(t, err)
-		r.reads, r.bytes = 0, 0
-		got, err := sample(context.Background(), "time", f)
-		require.NoError(t, err)
-		require.Equal(t, hex.EncodeToString(sum[:16]), got)
-		require.LessOrEqual(t, r.reads, 11)
-		require.LessOrEqual(t, r.bytes, int(h.Len)+16+2048)
 		packed := packtest.Pack(t, b, nil)
-		f, err = archive.New(bytes.NewReader(packed), int64(len(packed)), nil)
-		require.NoError(t, err)
-		again, err := sample(context.Background(), "time", f)
-		require.NoError(t, err)
-		require.Equal(t, got, again)
+		for _, pieces := range []int{8, 1} {
+			want := bytes.Clone(want)
+			if rest := b[h.Len:]; len(rest) <= 256*pieces {
+				want = append(want, rest...)
+			} else {
+				for i := range pieces - 1 {
+					want = append(want, rest[i*((len(rest)-256)/(pieces-1)):][:256]...)
+				}
+				want = append(want, rest[len(rest)-256:]...)
+			}
+			sum := sha256.Sum256(want)
+			r := &reader{r: bytes.NewReader(b)}
+			f, err := archive.New(r, int64(len(b)), nil)
+			require.NoError(t, err)
+			r.reads, r.bytes = 0, 0
+			got, err := sample(context.Background(), "time", f, pieces)
+			require.NoError(t, err)
+			require.Equal(t, fmt.Sprintf("%d:%x", pieces, sum[:16]), got)
+			require.LessOrEqual(t, r.reads, 3+pieces)
+			require.LessOrEqual(t, r.bytes, int(h.Len)+16+256*pieces)
+			f, err = archive.New(bytes.NewReader(packed), int64(len(packed)), nil)
+			require.NoError(t, err)
+			again, err := sample(context.Background(), "time", f, pieces)
+			require.NoError(t, err)
+			require.Equal(t, got, again)
+		}
 	}
 	const huge = 1<<63 - 1
-	places := samplePlaces(100, huge)
+	places := samplePlaces(100, huge, 8)
 	require.Len(t, places, 8)
 	for i, p := range places {
 		require.True(t, p.Off >= 100 && p.Off <= huge-p.Len && (i == 0 || p.Off > places[i-1].Off))
 	}
-	require.Equal(t, []ioat.Span{{Off: 5}}, samplePlaces(5, 5))
+	require.Equal(t, []ioat.Span{{Off: 5}}, samplePlaces(5, 5, 8))
 
 	// A file that cannot be read is no other file.
 	b := spec{n: 2}.build(t)
@@ -115,7 +119,7 @@ func TestSample(t *testing.T) {
 	f, err := archive.New(r, int64(len(b)), nil)
 	require.NoError(t, err)
 	r.from = len(b) - 10
-	err = checkMember(context.Background(), "time", &Member{Location: "a.nc", Size: -1, Sample: "00"}, f)
+	err = checkMember(context.Background(), "time", &Member{Location: "a.nc", Size: -1, Sample: "8:" + strings.Repeat("00", 16)}, f)
 	require.ErrorIs(t, err, errDisk)
 	require.NotErrorIs(t, err, ErrDiffers)
 }
@@ -158,7 +162,7 @@ func TestVerify(t *testing.T) {
 		good := d.files["b.nc"]
 		h, err := cdf3.Read(bytes.NewReader(good), int64(len(good)))
 		require.NoError(t, err)
-		places := samplePlaces(h.Len, int64(len(good)))
+		places := samplePlaces(h.Len, int64(len(good)), 8)
 		bad := bytes.Clone(good)
 		for i, v := range h.Vars {
 			if v.Name == "tas" {

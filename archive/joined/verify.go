@@ -25,7 +25,7 @@ func (desc *Description) Verify(ctx context.Context, open Opener, o *Options, pr
 	if o != nil {
 		b.Options = *o
 	}
-	now, gaps, err := build(ctx, locations, open, b, func(i int) bool { return desc.Members[i].SHA256 != "" })
+	now, gaps, err := build(ctx, locations, open, b, desc.Members)
 	if err != nil {
 		return 0, gaps, err
 	}

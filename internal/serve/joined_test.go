@@ -109,11 +109,13 @@ func TestJoinedReads(t *testing.T) {
 		})
 	}
 	wait.Wait()
+	require.Equal(t, http.StatusInternalServerError, get(t, url+"/files/bad.nc").StatusCode)
 	require.EqualValues(t, 1, reads.Load())
 	for range 3 {
 		require.Equal(t, http.StatusOK, get(t, url+"/files/good.nc").StatusCode)
 	}
 	require.EqualValues(t, 2, reads.Load())
 	require.Contains(t, lists(), `"name":"good.nc","size":`)
+	require.Contains(t, lists(), "description not supported")
 	require.EqualValues(t, 2, reads.Load())
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/internal/folderview/joinedfiles"
 )
 
 // refuse answers with a status and a line of text.
@@ -23,6 +24,8 @@ func whyClosed(err error) string {
 	switch {
 	case errors.Is(err, archive.ErrNotArchive):
 		return "not an archive"
+	case joinedfiles.Refused(err):
+		return "description not supported"
 	case errors.Is(err, archive.ErrVersion):
 		return "needs a newer cdfz"
 	case errors.Is(err, archive.ErrMemory):
@@ -41,6 +44,8 @@ func (s *Server) fail(w http.ResponseWriter, err error) {
 		refuse(w, http.StatusForbidden, "not permitted")
 	case errors.Is(err, archive.ErrCorrupt), errors.Is(err, archive.ErrVersion), errors.Is(err, archive.ErrMemory):
 		refuse(w, http.StatusInternalServerError, "the archive cannot be read")
+	case joinedfiles.Refused(err):
+		refuse(w, http.StatusInternalServerError, "the description of joined files is not supported")
 	default:
 		refuse(w, http.StatusNotFound, "no such file")
 	}

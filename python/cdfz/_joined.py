@@ -8,7 +8,9 @@ import bisect
 import collections
 import concurrent.futures
 import contextlib
+import hashlib
 import os
+import re
 import threading
 import urllib.parse
 import xml.parsers.expat
@@ -26,14 +28,14 @@ LONGEST, MEMBERS = 64 << 20, 1 << 18           # bytes of a description, and its
 OPEN, WORKERS = 64, 8                          # archives kept open, and read at the same time
 CACHE = 64 << 20                               # bytes of decoded blocks in all archives
 
-Member = collections.namedtuple("Member", "location length size sha256")
+Member = collections.namedtuple("Member", "location length size sha256 sample")
 
 
 class Description:
     """What an NcML file describes. All that would change the dataset in ways not followed here is refused."""
 
     ALLOWED = {"netcdf": set(), "netcdf/aggregation": {"dimName", "type", OWN + "|first"}, "netcdf/aggregation/variableAgg": {"name"},
-               "netcdf/aggregation/netcdf": {"location", "ncoords", OWN + "|size", OWN + "|sha256"}}
+               "netcdf/aggregation/netcdf": {"location", "ncoords", OWN + "|size", OWN + "|sha256", OWN + "|sample"}}
 
     def __init__(self, name, text):
         self.name, self.dim, self.new, self.first, self.vars, self.members, self.path = name, None, False, False, [], [], []
@@ -78,7 +80,10 @@ class Description:
             if not location or len(self.members) == MEMBERS:
                 raise ArchiveDamaged(f"{self.name}: a location is missing, or there are more than {MEMBERS} members")
             length = 1 if self.new else self.number(attrs.get("ncoords"))
-            self.members.append(Member(location, length, self.number(attrs.get(OWN + "|size")), attrs.get(OWN + "|sha256")))
+            found = attrs.get(OWN + "|sample")
+            if found is not None and not re.fullmatch("([1-9]|1[0-6]):[0-9a-f]{32}", found):
+                raise ArchiveDamaged(f"{self.name}: expected a sample, found {found!r}")
+            self.members.append(Member(location, length, self.number(attrs.get(OWN + "|size")), attrs.get(OWN + "|sha256"), found))
 
 
 def located(description, location):
@@ -97,6 +102,25 @@ def located(description, location):
         name = os.path.join(os.path.dirname(description), location)
     base, mark, query = name.partition("?") if "://" in name else (name, "", "")
     return base + ("" if base.endswith(".cdfz") else ".cdfz") + mark + query
+
+
+def sample(a, dim, like):
+    """Returns the sum of parts of an archive's netCDF file that tell it from others (docs/joined.md, "The NcML file").
+    The number of pieces is that of another sample."""
+    h, end, piece, pieces = a.header, a.manifest["size"], 256, int(like.partition(":")[0])
+    sum_ = hashlib.sha256(a.image(0, h.length))
+    for n, v in enumerate(h.vars):
+        if v.name == dim and [h.dims[k][0] for k in v.dims] == [dim]:
+            for k in (0, -1) if v.shape[0] else ():
+                sum_.update(np.asarray(a.read(n, k)).astype(DTYPES[v.type]).tobytes())
+            break
+    places = [(h.length, end - h.length)]
+    if end - h.length > pieces * piece:
+        step = (end - h.length - piece) // max(pieces - 1, 1)
+        places = [(h.length + i * step, piece) for i in range(pieces - 1)] + [(end - piece, piece)]
+    for off, n in places:
+        sum_.update(a.image(off, n))
+    return f"{pieces}:{sum_.hexdigest()[:32]}"
 
 
 class Joined:
@@ -169,6 +193,8 @@ class Joined:
         try:
             if m.size not in (None, a.manifest["size"]) or m.sha256 not in (None, a.manifest["sha256"]):
                 self.differs(i, "it was replaced since it was joined")
+            if m.sha256 is None and m.sample is not None and m.sample != sample(a, self.desc.dim.encode(), m.sample):
+                self.differs(i, "it was replaced since it was joined")  # a classic file then, and archived since
             if first is not None:
                 self.compare(i, first.header, a.header)
         except BaseException:

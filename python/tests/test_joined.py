@@ -3,6 +3,7 @@ python3 -m unittest tests/test_joined.py"""
 import os
 import pathlib
 import pickle
+import re
 import subprocess
 import tempfile
 import unittest
@@ -98,6 +99,23 @@ class Joining(unittest.TestCase):
         pathlib.Path(self.dir, "wrong.ncml").write_text(AGG.replace('"t"', '"time"') + '<netcdf location="0.nc"/><netcdf location="other.nc"/>' + END)
         with self.assertRaisesRegex(ArchiveUnsupported, "other.nc does not fit: its variables differ"):
             Joined(os.path.join(self.dir, "wrong.ncml"))
+
+    def test_sample(self):
+        """Classic members that were archived later are compared by their sample."""
+        text = pathlib.Path(self.all).read_text()
+        self.assertEqual(3, text.count("cdfz:sample="))
+        plain = re.sub(r' cdfz:sha256="[0-9a-f]*"', "", text)
+        for wrong in (False, True):
+            name = os.path.join(self.dir, "sampled.ncml")
+            pathlib.Path(name).write_text(re.sub('sample="1:[0-9a-f]{32}', 'sample="1:' + "0" * 32, plain) if wrong else plain)
+            with self.subTest(wrong):
+                if wrong:
+                    with self.assertRaisesRegex(ArchiveUnsupported, "replaced since it was joined"):
+                        Joined(name)
+                else:
+                    d = Joined(name)
+                    d.read([v.name for v in d.header.vars].index(b"tas"))
+                    d.close()
 
     def test_ncml(self):
         member = '<netcdf location="a.nc" ncoords="1"/>'

@@ -28,8 +28,11 @@ func ImageName(name string) string {
 	return strings.TrimSuffix(name, archive.Suffix)
 }
 
+// Refused reports whether a description is beyond the limits, or has parts that are not followed.
+func Refused(err error) bool { return errors.Is(err, joined.ErrNotNcML) }
+
 // limits bound what reading and opening a description costs: whoever reads a folder may not be the one who
-// put it there. 16 MiB are 65,536 members, and are read in about two seconds.
+// put it there. 16 MiB hold about 65,536 members, and take a few seconds.
 var limits = joined.Limits{Size: 16 << 20, Members: 1 << 16, Unmeasured: 1 << 10, Location: 1 << 12}
 
 // Rules returns the rules. Members are opened with the options, and must lie below the view's root.
@@ -40,7 +43,7 @@ func Rules(o archive.OpenOptions) *folderview.Joined[*archive.File] {
 		Image:  imageSuffix,
 		Is:     func(r io.ReaderAt, size int64) (bool, error) { return joined.Begins(ctx, r, size) },
 		Refused: func(err error) bool {
-			return errors.Is(err, joined.ErrNotNcML) || errors.Is(err, archive.ErrCorrupt)
+			return Refused(err) || errors.Is(err, archive.ErrCorrupt)
 		},
 		Read: func(r io.ReaderAt, size int64) (folderview.JoinedFiles[*archive.File], error) {
 			desc, err := joined.ReadNcML(ctx, r, size, &limits)
