@@ -24,18 +24,22 @@ func lookFor(rec *receiptfile.Receipt) source {
 	if !filepath.IsAbs(rec.Source) {
 		return sourceUnknown
 	}
-	size := rec.Size
-	if rec.Compressed != nil {
-		size = rec.Compressed.Size
-	}
 	st, err := os.Stat(rec.Source)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return sourceGone
 	case err != nil:
 		return sourceUnknown
-	case st.Size() != size || !st.ModTime().Equal(rec.Modified):
+	case st.Size() != sourceSize(rec) || !st.ModTime().Equal(rec.Modified):
 		return sourceChanged
 	}
 	return sourceExists
+}
+
+// sourceSize returns the number of bytes of a source, which may hold the netCDF file compressed.
+func sourceSize(rec *receiptfile.Receipt) int64 {
+	if rec.Compressed != nil {
+		return rec.Compressed.Size
+	}
+	return rec.Size
 }

@@ -27,6 +27,7 @@ import (
 type checker struct {
 	*cli.App
 	quick    bool
+	stats    bool
 	root     string // --root, "" for none
 	archives []checked
 	index    map[string]int // in archives, by path
@@ -83,16 +84,24 @@ looks for the archives below DIR, which may be a URL, at the paths that they had
 below the FILE that was archived. So a tree of archives, or a copy of it, can be elsewhere.
 FILE may be a URL or an object s3://BUCKET/KEY, too, or - for standard input.
 
+--stats reads no archive. It prints sums, by the year in which archive ran: how many archives the
+receipts name, the bytes of sources and archives, and how many sources are gone and exist. An archive
+with several receipts counts once.
+
 The exit code is 3 if FILE or an archive is damaged, and 1 if an archive is missing or
 holds another file, or if no FILE has a receipt.`,
 		Example: cli.Examples(
 			"cdfz archive --receipts proof.jsonl --delete-source data/",
 			"cdfz receipts proof.jsonl",
 			"cdfz receipts --root /disk2/archives r1.jsonl r2.jsonl",
-			"cdfz receipts --quick --json proof.jsonl"),
+			"cdfz receipts --quick --json proof.jsonl",
+			"cdfz receipts --stats shards/*.jsonl"),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if a.Select.From != "" && len(args) > 0 {
 				return errors.New("--files-from: expected no FILE besides the list")
+			}
+			if v.stats && (v.quick || v.root != "") {
+				return errors.New("--stats reads no archive, expected neither --quick nor --root")
 			}
 			return a.FilesOrList(cmd, args)
 		},
@@ -109,6 +118,7 @@ holds another file, or if no FILE has a receipt.`,
 	}
 	cmd.Flags().StringVar(&v.root, "root", "", "look for the archives below `DIR`, a folder or URL: they were moved or copied there")
 	cmd.Flags().BoolVar(&v.quick, "quick", false, "do not decode the archives")
+	cmd.Flags().BoolVar(&v.stats, "stats", false, "print sums of the receipts instead, by year, and read no archive")
 	a.ListFlags(cmd)
 	a.JSONFlag(cmd)
 	a.MemoryFlag(cmd)
@@ -128,16 +138,25 @@ func (v *checker) run(ctx context.Context, args []string) {
 			v.FailFile(terminal.ShowName(name), err)
 		}
 	}
-	v.check(ctx)
+	if v.Stopped(ctx) {
+		return
+	}
+	if !v.stats {
+		v.check(ctx)
+	}
 	if v.Stopped(ctx) {
 		return
 	}
 	switch {
-	case v.sum.Receipts > 0 || v.sum.Damaged > 0 || unread > 0:
+	case v.sum.Receipts > 0 || len(v.archives) > 0 || v.sum.Damaged > 0 || unread > 0:
 	case len(args) == 0:
 		v.FailFile(terminal.ShowName(v.Select.From), errors.New("no names in this list"))
 	default: // one of several may have none: that of a shard without files
 		v.FailFile(strings.Join(shown, ", "), errors.New("no receipts: nothing is proved"))
+	}
+	if v.stats {
+		v.statistics(ctx)
+		return
 	}
 	if v.JSON {
 		v.Emit(struct {

@@ -309,6 +309,7 @@ func (s *scan) content(l *line) {
 			s.fail(s.line, "expected the start of a run, found a receipt")
 		}
 		c.receipts++
+		l.Receipt.Run = c.began
 		s.use(s.line, l.Receipt)
 	default:
 		s.fail(s.line, "expected a receipt, or the start or the end of a run")

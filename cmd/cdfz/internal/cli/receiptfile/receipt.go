@@ -48,6 +48,8 @@ type Receipt struct {
 	Copies []string `json:"copies,omitempty"`
 	// Compressed describes the source if it holds the netCDF file compressed.
 	Compressed *Compressed `json:"compressed,omitempty"`
+	// Run is when the run began that wrote the receipt. Read sets it; it is zero in a damaged file.
+	Run time.Time `json:"-"`
 }
 
 // Compressed describes a compressed source.
