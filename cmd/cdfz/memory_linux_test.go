@@ -95,6 +95,13 @@ func TestMemory(t *testing.T) {
 		{"restore", "-q", memory, "-f", name + fileio.Suffix},
 		{"restore", "-q", memory, "-f", "--salvage", name + fileio.Suffix},
 		{"repair", "-q", memory, "-o", filepath.Join(dir, "b.cdfz"), name + fileio.Suffix},
+		{"copy", "-q", memory, "-F", "none", name + fileio.Suffix, filepath.Join(dir, "c.cdfz")},
+		{"copy", "-q", memory, name + fileio.Suffix, filepath.Join(dir, "c.nc")},
+		{"get", "-q", memory, "-o", filepath.Join(dir, "g.nc"), name + fileio.Suffix, "v000", "v001"},
+		{"dump", "-q", memory, "-v", "v000", name + fileio.Suffix},
+		{"export", "-q", memory, "-o", filepath.Join(dir, "e.nc4"), name + fileio.Suffix},
+		{"export", "-q", memory, "-o", filepath.Join(dir, "e.zarr"), name + fileio.Suffix},
+		{"catalogue", "-q", memory, "-o", filepath.Join(dir, "e.parquet"), name + fileio.Suffix},
 	} {
 		got := peak(t, args...)
 		t.Logf("%s: %d MiB", args[0], got>>20)

@@ -86,6 +86,7 @@ and from receipts.
 	f.StringArrayVar(&v.receipts, "receipts", nil, "take the times of proofs from `FILE`, receipts of cdfz archive; repeatable")
 	a.SelectFlags(cmd)
 	a.RequestsFlag(cmd)
+	a.MemoryFlag(cmd)
 	a.JSONFlag(cmd)
 	a.VerboseFlag(cmd)
 	return cmd

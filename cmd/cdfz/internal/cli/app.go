@@ -30,7 +30,6 @@ type App struct {
 
 	// PluginPath is --plugin-path: folders of HDF5 plugins.
 	PluginPath []string
-	Memory     int64 // --memory; 0 for no limit
 	// Entry is what the log will have of the file that this copy of the App works on. Verbs add what
 	// they know.
 	Entry *runlog.Entry

@@ -7,6 +7,8 @@ import (
 	"runtime/metrics"
 
 	"github.com/spf13/cobra"
+
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 )
 
 // gcPercent keeps the heap close to the live data. Buffers of blocks are reused, so
@@ -48,15 +50,8 @@ func percentFor(live uint64) int {
 	return max(gcPercent, min(firstPercent, int(100*garbage/max(live, 1))))
 }
 
-const (
-	// minMemory is the least --memory: the program itself and a few blocks.
-	minMemory = 96 << 20
-	// programMemory is the part that the garbage collector does not know: the program's code
-	// and what the system keeps for it.
-	programMemory = 58 << 20
-	// workerMemory is the memory of one that encodes: blocks, tables and their garbage.
-	workerMemory = 32 << 20
-)
+// minMemory is the least --memory: the program itself and a few blocks.
+const minMemory = 96 << 20
 
 // memoryFlag is --memory. It limits the memory of the program.
 type memoryFlag struct{ SizeFlag }
@@ -66,7 +61,7 @@ func (f *memoryFlag) Set(s string) error {
 	if err := f.SizeFlag.Set(s); err != nil {
 		return err
 	}
-	debug.SetMemoryLimit(*f.N - programMemory)
+	debug.SetMemoryLimit(*f.N - fileio.ProgramMemory)
 	return nil
 }
 
@@ -75,21 +70,4 @@ func (a *App) MemoryFlag(cmd *cobra.Command) {
 	f := &memoryFlag{SizeFlag{N: &a.Memory, Min: minMemory, Max: 1 << 62}}
 	cmd.Flags().Var(f, "memory", "limit of the memory of the whole program, as in 256M (default: none)")
 	CompleteWords(cmd, "memory", "128M", "256M", "1G", "4G")
-}
-
-// BlockMemory is the memory for blocks under --memory, for the options of package archive. 0
-// means their default.
-func (a *App) BlockMemory() int64 {
-	if a.Memory == 0 {
-		return 0
-	}
-	return (a.Memory - programMemory) / 2
-}
-
-// workersIn bounds the number of workers by --memory.
-func (a *App) workersIn(workers int) int {
-	if a.Memory == 0 {
-		return workers
-	}
-	return int(min(int64(workers), max(1, (a.Memory-programMemory)/(2*workerMemory))))
 }

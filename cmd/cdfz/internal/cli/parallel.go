@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"maps"
-	"runtime"
 	"sync"
 	"time"
 
@@ -71,11 +70,7 @@ func (a *App) Each(ctx context.Context, files fileio.List, one func(fileio.Job) 
 // run has been stopped.
 func (a *App) Parallel(ctx context.Context, files fileio.List, w Work) {
 	defer a.StopProgress()
-	jobs := a.Workers
-	if jobs == 0 {
-		jobs = runtime.GOMAXPROCS(0)
-	}
-	jobs = a.workersIn(jobs)
+	jobs := a.Coders()
 	r := &parallel{a: a, base: *a, files: files, w: w, jobs: int64(jobs), budget: defaultBudget}
 	if a.Memory > 0 {
 		r.budget = a.Memory

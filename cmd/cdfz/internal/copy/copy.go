@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -76,10 +75,11 @@ without -F.
 IN may be a folder, or the prefix s3://BUCKET/PREFIX/ of a store. Then all archives in it are copied
 to the same places below OUT, a folder or prefix. OUT may be s3://BUCKET/KEY, too.
 
-With --files-from LIST, all files of a list are copied one after the other, and OUT is a folder.
-Their names are relative to the current folder, or to FOLDER, and are kept below OUT, without a
-leading slash. Archives are copied to archives and classic files to classic files, unless --to says
-otherwise. An OUT that exists is an error of that file, and the run goes on.
+With --files-from LIST, OUT is a folder. Archives are copied to archives and classic files to
+classic files, unless --to says otherwise. An OUT that exists is an error of that file, and the
+run goes on.
+
+` + cli.SelectHelp + `
 
 ` + chains.Help,
 		Example: cli.Examples(
@@ -89,11 +89,14 @@ otherwise. An OUT that exists is an error of that file, and the run goes on.
 			"cdfz copy -d 6 -s tas.nc tas.nc.cdfz",
 			"cdfz copy tas.nc.cdfz tas.nc                               # as cdfz restore",
 			"cdfz copy --preset max archives/ smaller/                  # a tree of archives",
+			"cdfz copy --shard 3/40 --preset max archives/ smaller/      # a part of it, for a cluster",
 			"cdfz copy --files-from list.txt --preset max archives/ smaller/"),
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case a.Select.From == "":
-				return cli.ExactArgs(2, "IN and OUT")(cmd, args)
+				if err := cli.ExactArgs(2, "IN and OUT")(cmd, args); err != nil {
+					return err
+				}
 			case len(args) == 0:
 				return errors.New("--files-from: expected OUT, the folder of the copies")
 			}
@@ -104,7 +107,7 @@ otherwise. An OUT that exists is an error of that file, and the run goes on.
 			if err := v.check(args); err != nil {
 				return err
 			}
-			v.opts.Workers = a.Workers
+			v.opts.Workers, v.opts.Memory = a.Coders(), a.BlockMemory()
 			v.parity = cmd.Flags().Changed("parity")
 			v.all(cmd.Context(), args[:len(args)-1])
 			return nil
@@ -115,10 +118,11 @@ otherwise. An OUT that exists is an error of that file, and the run goes on.
 	chains.WriteFlags(cmd, &v.opts, "filters of all variables without -F (default: those of IN)",
 		"target size of a block, as in 64K or 1M (default: that of IN)", "whether Zarr tools can open the archive; see cdfz archive (default: as IN)")
 	f.Var(&cli.ShareFlag{S: &v.opts.Parity}, "parity", "add parity of `P%` of the archive; 0: none (default: as IN)")
-	f.Var(&cli.SizeFlag{N: &v.opts.Memory, Min: 1, Max: math.MaxInt64}, "memory", "memory for blocks of record variables (default 128M)")
 	cli.Choice(cmd, &v.to, "to", "what to write, whatever the name of OUT", toArchive, toClassic)
 	f.BoolVar(&v.noCheck, "no-check", false, "do not read the archive back")
-	a.ListFlags(cmd)
+	a.SelectFlags(cmd)
+	a.MemoryFlag(cmd)
+	a.VerboseFlag(cmd)
 	a.ForceFlag(cmd)
 	a.StatsFlag(cmd)
 	a.JSONFlag(cmd)
@@ -146,6 +150,9 @@ func (v *copier) check(args []string) error {
 	}
 	if err := v.CheckDest(args[:len(args)-1]); err != nil {
 		return err
+	}
+	if !v.many && (v.Select.Shard.N > 0 || len(v.Select.Rules) > 0) {
+		return fmt.Errorf("expected a folder, a prefix or a list for --shard, --include and --exclude, found %s", terminal.ShowName(args[0]))
 	}
 	if v.many {
 		return nil // each file is checked
@@ -208,7 +215,14 @@ func (v *copier) all(ctx context.Context, args []string) {
 		return
 	}
 	files := v.Find(ctx, args, fileio.Archives, v.FailFile)
-	defer files.Close()
+	defer func() { files.Close() }()
+	if v.Select.Balance {
+		v.Load(ctx, &files, v.FailFile)
+		if err := v.Divide(&files); err != nil {
+			v.Usage(err)
+			return
+		}
+	}
 	v.Each(ctx, files, func(j fileio.Job) error {
 		one := *v
 		one.choose(j.Name)
@@ -229,7 +243,9 @@ func (v *copier) run(ctx context.Context, j fileio.Job) error {
 	defer in.Close()
 	o := v.OpenOptions()
 	// Blocks that change shape need several blocks of the input, for each record variable.
-	o.Cache = max(v.opts.Memory, archive.DefaultMemory)
+	if v.Memory == 0 {
+		o.Cache = archive.DefaultMemory
+	}
 	f, err := archive.New(in.R, in.Size, o)
 	if err != nil {
 		return fileio.ExplainNotNetCDF(in, err)
@@ -280,7 +296,7 @@ func (v *copier) report(in *fileio.Input, rep *copyReport) {
 // restore writes the classic file.
 func (v *copier) restore(ctx context.Context, in *fileio.Input, f *archive.File, rep *copyReport) error {
 	rep.Written, rep.Loss = f.Image().Size(), report.LossOf(f)
-	o := &archive.CopyOptions{Workers: v.Workers, Memory: v.opts.Memory, Progress: v.Step(in.Name, rep.Written, 0, 1)}
+	o := &archive.CopyOptions{Workers: v.opts.Workers, Memory: v.opts.Memory, Progress: v.Step(in.Name, rep.Written, 0, 1)}
 	if v.Dest == terminal.StdoutName {
 		return f.Image().Copy(ctx, v.Out, o)
 	}

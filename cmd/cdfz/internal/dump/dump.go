@@ -102,6 +102,7 @@ dimensions, attributes and variables as NcML.`,
 	f.StringVarP(&v.o.Name, "name", "n", "", "`NAME` of the data set (default: that of the file)")
 	f.BoolVarP(&v.o.Times, "times", "t", false, "print times as dates")
 	f.BoolVarP(&v.o.ISO, "iso", "i", false, "print times as dates, with a T before the time of day")
+	a.MemoryFlag(cmd)
 	f.BoolVarP(&v.o.NcML, "xml", "x", false, "print NcML, not CDL")
 	f.BoolP("cache", "w", false, "ignored; ncdump has it for DAP URLs")
 	f.BoolVarP(&v.kind, "kind", "k", false, "print the kind of file only")

@@ -97,6 +97,7 @@ Most programs that read netCDF-4 also read the original, which cdfz restore make
 	f.StringVar(&v.url, "url", "", "`URL` or path at which readers find FILE (default: FILE)")
 	a.DestFlag(cmd, "write to `OUT`: a name, the URL of an object, or - for standard output")
 	a.ForceFlag(cmd)
+	a.MemoryFlag(cmd)
 	a.StatsFlag(cmd)
 	a.JSONFlag(cmd)
 	return cmd

@@ -39,7 +39,7 @@ func (v *exporter) netCDF4(ctx context.Context, in *fileio.Input, f *archive.Fil
 }
 
 func (v *exporter) writeNetCDF4(ctx context.Context, dst netcdf4.Target, in *fileio.Input, f *archive.File, rep *report) error {
-	res, err := netcdf4.Write(ctx, dst, f, &netcdf4.Options{Filters: v.chain, Workers: v.Workers, Progress: v.Step(in.Name, f.Image().Size(), 0, 1)})
+	res, err := netcdf4.Write(ctx, dst, f, &netcdf4.Options{Filters: v.chain, Workers: v.Coders(), Progress: v.Step(in.Name, f.Image().Size(), 0, 1)})
 	switch {
 	case errors.Is(err, netcdf4.ErrLimit):
 		return terminal.Hinted(err, "a netCDF-4 file cannot hold this file")

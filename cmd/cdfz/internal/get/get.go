@@ -141,6 +141,7 @@ conventions. Other variables are written as numbers.`,
 	f.BoolVar(&v.o.Native, "native", false, "write npy in the byte order of this machine")
 	f.BoolVar(&v.explain, "explain", false, "report which blocks were needed and read (with --json as an object)")
 	a.ForceFlag(cmd)
+	a.MemoryFlag(cmd)
 	a.StatsFlag(cmd)
 	f.BoolVar(&a.JSON, "json", false, "report as JSON, on standard error if the data is on standard output")
 	a.DestFlag(cmd, "`OUT`: a file, a folder for a file of each VAR, the URL of an object, or - for standard output (default)")

@@ -60,7 +60,7 @@ func (r *getRun) toArchive(ctx context.Context, path string, from *export.Writer
 	}
 	var res *archive.Result
 	err = r.WriteTo(ctx, path, &fileio.Input{}, func(o *archive.FileOptions) error {
-		res, err = archive.WriteFile(ctx, path, image, n, &archive.WriteOptions{Name: name, Workers: r.Workers, Memory: r.BlockMemory()}, o)
+		res, err = archive.WriteFile(ctx, path, image, n, &archive.WriteOptions{Name: name, Workers: r.Coders(), Memory: r.BlockMemory()}, o)
 		return err
 	})
 	if err != nil {

@@ -374,11 +374,6 @@ func (in *Input) SHA256(ctx context.Context, step func(int64)) (string, error) {
 	return sum, in.Changed()
 }
 
-// OpenOptions returns the options that the flags request.
-func (a *IO) OpenOptions() *archive.OpenOptions {
-	return &archive.OpenOptions{Workers: a.Workers}
-}
-
 // OpenArchive opens a FILE argument that must be an archive. The caller must close the
 // input.
 func (a *IO) OpenArchive(ctx context.Context, j Job) (*Input, *archive.File, error) {

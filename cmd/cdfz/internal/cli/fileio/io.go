@@ -22,7 +22,8 @@ type IO struct {
 	terminal.Terminal
 
 	Select  Selection
-	Workers int // -j; 0 for all processors
+	Workers int   // -j; 0 for all processors
+	Memory  int64 // --memory, a limit for the whole program in bytes; 0 for none
 	Force   bool
 	// ReplaceOther is --replace-other: -f also replaces an archive of another file.
 	ReplaceOther bool
