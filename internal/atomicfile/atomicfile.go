@@ -184,9 +184,7 @@ func (t *File) open() (err error) {
 	return err
 }
 
-func cannotWrite(dir string, err error) error {
-	return fmt.Errorf("cannot write in folder %s: %w", dir, Cause(err))
-}
+func cannotWrite(dir string, err error) error { return &FolderError{dir, Cause(err)} }
 
 // checkFree checks that nothing is in the way of the target.
 func (t *File) checkFree() error {

@@ -10,6 +10,18 @@ import (
 // ErrLocked is returned by Lock if another process holds the lock.
 var ErrLocked = errors.New("file is locked by another process")
 
+// FolderError is the error of Create if no file can be made in the folder of the target.
+type FolderError struct {
+	Dir string
+	Err error
+}
+
+// Error implements error.
+func (e *FolderError) Error() string { return "cannot write in folder " + e.Dir + ": " + e.Err.Error() }
+
+// Unwrap returns Err.
+func (e *FolderError) Unwrap() error { return e.Err }
+
 // lacking lists the errors of file systems that do not support a call.
 var lacking = []error{syscall.ENOSYS, syscall.ENOLCK, syscall.EOPNOTSUPP, syscall.ENOTSUP, syscall.EINVAL}
 

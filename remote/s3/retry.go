@@ -54,7 +54,7 @@ func passing(err error) bool {
 	switch e := minio.ToErrorResponse(err); {
 	case e.StatusCode == 0:
 		return e.Code == "" || e.Code == "InternalError" // not an answer of the store
-	case e.StatusCode >= 500 && e.StatusCode != http.StatusNotImplemented:
+	case e.StatusCode >= 500 && e.StatusCode != http.StatusNotImplemented && e.StatusCode != http.StatusInsufficientStorage:
 		return true
 	case e.StatusCode == http.StatusTooManyRequests, e.StatusCode == http.StatusRequestTimeout:
 		return true

@@ -46,7 +46,7 @@ func (v *archiver) isDone(ctx context.Context, in *fileio.Input, rep *archiveRep
 	case errors.Is(err, fs.ErrNotExist), !object && errors.Is(err, fs.ErrPermission):
 		return false, nil
 	case err != nil:
-		return false, err
+		return false, fileio.OfTarget(err)
 	}
 	defer old.Close()
 	small := old.Size <= smallArchive

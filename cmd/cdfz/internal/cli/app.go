@@ -35,6 +35,7 @@ type App struct {
 	Entry *runlog.Entry
 
 	requests *s3.Requests // of this run
+	barriers *barriers    // of this run
 
 	logName string      // --log, "" for none
 	log     *runlog.Log // nil for none
@@ -43,5 +44,5 @@ type App struct {
 
 // New makes a run with the streams of the program.
 func New(stdin io.Reader, stdout, stderr io.Writer) *App {
-	return &App{IO: *fileio.New(stdin, stdout, stderr), Entry: new(runlog.Entry), requests: new(s3.Requests)}
+	return &App{IO: *fileio.New(stdin, stdout, stderr), Entry: new(runlog.Entry), requests: new(s3.Requests), barriers: new(barriers)}
 }

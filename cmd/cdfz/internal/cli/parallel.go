@@ -49,7 +49,7 @@ type Work struct {
 const defaultBudget = 1 << 30
 
 // Each calls one for every file in turn until the run is stopped, and then failed for lists and prefixes
-// that could not be read to their ends.
+// that could not be read to their ends. As in Parallel, files are not tried whose targets cannot be written.
 func (a *App) Each(ctx context.Context, files fileio.List, one func(fileio.Job) error, failed func(name string, err error)) {
 	for j := range files.All(ctx) {
 		if a.Stopped(ctx) {
@@ -58,16 +58,25 @@ func (a *App) Each(ctx context.Context, files fileio.List, one func(fileio.Job) 
 		if files.Skip(j) {
 			continue
 		}
+		if a.barred(j, files.Grows()) {
+			if files.Grows() {
+				break
+			}
+			continue
+		}
 		if err := one(j); err != nil {
+			a.bar(j, err)
 			failed(terminal.ShowName(j.Name), err)
 		}
 	}
 	files.Failures(ctx, failed)
+	a.reportBarriers()
 }
 
 // Parallel works on all files, on several at the same time. Reports appear in the order of
 // the files. Files with the same target are worked on in turn. No file is begun after the
-// run has been stopped.
+// run has been stopped. After an error of a target that holds for others, too (see [fileio.IO.Barrier]), these
+// are not begun, and one message counts them.
 func (a *App) Parallel(ctx context.Context, files fileio.List, w Work) {
 	defer a.StopProgress()
 	jobs := a.Coders()
@@ -87,6 +96,12 @@ func (a *App) Parallel(ctx context.Context, files fileio.List, w Work) {
 				return
 			}
 			if files.Skip(j) {
+				continue
+			}
+			if a.barred(j, files.Grows()) {
+				if files.Grows() {
+					break
+				}
 				continue
 			}
 			r.add(i, j)
@@ -116,6 +131,7 @@ func (r *parallel) add(i int, j fileio.Job) {
 // finishList reports lists and prefixes that could not be read to their ends.
 func (r *parallel) finishList(ctx context.Context) {
 	r.files.Failures(ctx, r.a.logged(r.w.Failed))
+	r.a.reportBarriers()
 }
 
 // parallel runs the jobs of a Work side by side.
@@ -159,6 +175,7 @@ func (r *parallel) fork(i int, keep bool) App {
 func (r *parallel) one(k *sideJob, j fileio.Job) {
 	k.app.Entry = &runlog.Entry{Start: time.Now(), Source: terminal.ReportName(j.Name)}
 	k.end, k.err = r.w.One(&k.app, j)
+	r.a.bar(j, k.err)
 	k.app.logEntry(k.app.Entry, k.err)
 }
 
@@ -169,6 +186,7 @@ type sideJob struct {
 	app     App
 	end     func()
 	err     error
+	untried bool // its target cannot be written
 	done    chan struct{}
 }
 
@@ -194,6 +212,9 @@ func (r *parallel) run(ctx context.Context) {
 			if j.Excluded() {
 				ordered <- &sideJob{skipped: &j}
 				continue
+			}
+			if r.files.Grows() && r.a.barred(j, true) {
+				return
 			}
 			order := r.a.Order(j)
 			r.add(i, j)
@@ -266,7 +287,9 @@ func (r *parallel) begin(ctx context.Context, i int, j fileio.Job, before chan s
 		if before != nil {
 			<-before
 		}
-		r.one(k, j)
+		if k.untried = r.a.barred(j, r.files.Grows()); !k.untried {
+			r.one(k, j)
+		}
 	})
 	return k
 }

@@ -47,9 +47,9 @@ func (a *IO) WriteObject(ctx context.Context, target string, src *Input, o *arch
 
 // upload writes an object. An existing one is replaced only with -f, if the guard allows it, and
 // if it is still the one that the guard has judged.
-func (g *guard) upload(ctx context.Context, r io.ReaderAt, size int64) error {
+func (g *guard) upload(ctx context.Context, r io.ReaderAt, size int64) (err error) {
+	defer func() { err = OfTarget(err) }()
 	const tries = 3
-	var err error
 	for range tries {
 		o := &s3.UploadOptions{}
 		if g.a.Force {

@@ -189,6 +189,9 @@ func (a *IO) CheckDest(args []string) error {
 	case a.Dest == "" && len(args) == 1 && args[0] == terminal.StdinName:
 		a.Dest = terminal.StdoutName
 	case a.Dest == "" || a.IsDirDest():
+		if end := len(a.Dest) - 1; end >= 0 && !os.IsPathSeparator(a.Dest[end]) {
+			a.Dest += string(filepath.Separator) // it stays a folder, even if it is removed meanwhile
+		}
 		return a.CheckDirDest(args)
 	}
 	if a.Select.From != "" {
@@ -347,7 +350,7 @@ func (t *targets) below(dest, path string) (*os.Root, string, error) {
 			return nil, "", nil // it cannot be read, but perhaps written
 		}
 		if err != nil {
-			return nil, "", fmt.Errorf("cannot write in folder %s: %w", dest, atomicfile.Cause(err))
+			return nil, "", &atomicfile.FolderError{Dir: dest, Err: atomicfile.Cause(err)}
 		}
 		t.base, t.rest = base, rest
 	}

@@ -1,0 +1,87 @@
+package cli
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/runlog"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+)
+
+// barriers are the reasons that the run has met why further targets cannot be written. It is safe for
+// concurrent use.
+type barriers struct {
+	mu   sync.Mutex
+	list []*barrier
+}
+
+type barrier struct {
+	*fileio.Barrier
+	first    string // the first file that failed
+	err      error
+	notTried int64
+	rest     bool // the files that were not found yet were not tried either
+}
+
+// bar notes an error of a file.
+func (a *App) bar(j fileio.Job, err error) {
+	if err == nil || terminal.Interrupted(err) {
+		return
+	}
+	b := a.Barrier(j, err)
+	if b == nil {
+		return
+	}
+	s := a.barriers
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, known := range s.list {
+		if known.Covers(j) {
+			return // it was at work already
+		}
+	}
+	s.list = append(s.list, &barrier{Barrier: b, first: terminal.ShowName(j.Name), err: err})
+}
+
+// barred reports whether a file must not be tried. rest is set if more files are being found, which end then.
+func (a *App) barred(j fileio.Job, rest bool) bool {
+	s := a.barriers
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, b := range s.list {
+		if b.Covers(j) {
+			b.notTried++
+			b.rest = b.rest || rest
+			return true
+		}
+	}
+	return false
+}
+
+// reportBarriers reports how many files were not tried, and why.
+func (a *App) reportBarriers() {
+	s := a.barriers
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, b := range s.list {
+		if b.notTried == 0 {
+			continue
+		}
+		n := display.Count(b.notTried, "file")
+		if b.notTried == 1 {
+			n += " was not tried"
+		} else {
+			n += " were not tried"
+		}
+		if b.rest {
+			n = "the files after it were not tried"
+		}
+		err := fmt.Errorf("no target can be written here; the first was that of %s: %s; %s", b.first, terminal.PlainText(b.err, b.first), n)
+		b.notTried, b.rest = 0, false
+		a.logEntry(&runlog.Entry{Start: time.Now(), Source: b.Place}, err)
+		a.FailFile(b.Place, terminal.Hinted(err, "the same command does them once the cause is gone"))
+	}
+}
