@@ -26,6 +26,9 @@ const maxBase = 220
 // shortBase returns the part of a name that temporary names keep.
 func shortBase(base string) string { return base[:min(len(base), maxBase)] }
 
+// TemporaryLen returns the number of bytes of the temporary names of a target with this name.
+func TemporaryLen(base string) int { return len(tmpName(base)) }
+
 // baseOf returns the NAME of a name such as .NAME.MARK01234567, with eight hex digits.
 func baseOf(name, mark string) (base string, ok bool) {
 	at := len(name) - len(mark) - 8

@@ -9,6 +9,7 @@
 //	copies.go    --copies and --copy-at
 //	receipts.go  --receipts and --delete-source
 //	dry.go       --dry-run
+//	dry_fate.go  the sources and the space of --dry-run
 package archive
 
 import (
@@ -109,7 +110,9 @@ deletes the old archive once the new one is on disk and has restored the source 
 unless a receipt of --receipts FILE vouches for the old one.
 
 --dry-run writes nothing. It lists each file that would be archived with its target, and archives a
-few of them in memory, for about 10 s at most, to estimate the size of all archives and the time.
+few of them in memory, for about 10 s at most, to estimate the size of all archives and the time. It
+fails for targets that cannot be made and for too little space, and tells what --delete-source would
+delete and keep.
 
 ` + cli.SelectHelp + `
 

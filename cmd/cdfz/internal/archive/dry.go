@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"sync/atomic"
 	"time"
 
@@ -33,6 +34,8 @@ type planReport struct {
 	File   string `json:"file"`
 	Target string `json:"planned_target"`
 	Size   int64  `json:"size"`
+	// Kept is the reason why --delete-source would keep the source, "" for none or without the option.
+	Kept string `json:"source_kept,omitempty"`
 }
 
 // planSum is the JSON of the last line with --dry-run. The estimates are 0 if nothing was sampled.
@@ -45,6 +48,7 @@ type planSum struct {
 	Sampled   int64   `json:"sampled"` // bytes
 	Stored    int64   `json:"estimated_archive_size"`
 	Seconds   float64 `json:"estimated_seconds"`
+	*fates            // with --delete-source
 }
 
 // dryRun reports what a run would archive, and estimates how long it takes from a sample. It writes
@@ -54,13 +58,20 @@ func (v *archiver) dryRun(ctx context.Context) {
 	total := int64(0)
 	fresh := *v
 	fresh.sum = archiveSum{}
+	var fate *fates
+	if v.proof.deletes {
+		fate = new(fates)
+	}
 	v.StartProgress("dry run", v.files.Sizes()...)
 	v.Parallel(ctx, v.files, cli.Work{Failed: v.failed, Fixed: 8 << 20, One: func(a *cli.App, j fileio.Job) (func(), error) {
 		w := fresh
 		w.App, w.opts.Workers = a, a.Workers
-		rep, err := w.plan(ctx, j)
+		rep, source, err := w.plan(ctx, j)
 		return func() {
 			v.sum.add(&w.sum)
+			if fate != nil && source != nil {
+				fate.add(source.Kept, source.Size)
+			}
 			if rep == nil {
 				return
 			}
@@ -74,11 +85,17 @@ func (v *archiver) dryRun(ctx context.Context) {
 			}
 		}, err
 	}})
-	sum := planSum{Planned: int64(len(planned)), Unchanged: v.sum.Unchanged, Failed: v.sum.Failed, Skipped: v.files.Skipped(), Size: total}
+	sum := planSum{Planned: int64(len(planned)), Unchanged: v.sum.Unchanged, Failed: v.sum.Failed, Skipped: v.files.Skipped(), Size: total, fates: fate}
 	s := v.sample(ctx, planned, total)
 	if sum.Sampled = s.size; s.size > 0 {
 		sum.Stored = int64(s.stored)
 		sum.Seconds = display.Round(float64(total)/float64(s.size)*s.seconds, 3)
+	}
+	for _, n := range v.needs(planned) {
+		n.report(v, s.stored/float64(max(total, 1)))
+	}
+	if fate != nil && !v.JSON {
+		v.Report("dry run: %s", fate.text())
 	}
 	if v.JSON {
 		v.Emit(struct {
@@ -97,44 +114,68 @@ func (v *archiver) dryRun(ctx context.Context) {
 	v.Report("%s%s", line, v.files.SummaryTail(ctx, sum.Failed))
 }
 
-// plan returns what would be done with a file, or nil if it is archived already. The error is that of a
-// run, as far as it can be known before.
-func (v *archiver) plan(ctx context.Context, j fileio.Job) (*planReport, error) {
+// plan returns what would be done with a file. rep is nil if it is archived already. source is what
+// --delete-source would do with it. The error is that of a run, as far as it can be known before.
+func (v *archiver) plan(ctx context.Context, j fileio.Job) (rep, source *planReport, err error) {
 	in, err := v.openImage(ctx, j)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer in.Close()
+	size := in.Size
+	if in.Stat != nil {
+		size = in.Stat.Size() // of a compressed source
+	}
+	path, done, err := v.planOpen(ctx, j, in)
+	if err != nil {
+		return nil, nil, err
+	}
+	source = &planReport{terminal.ReportName(j.Name), path, size, ""}
+	if v.proof.deletes {
+		below := filepath.ToSlash(v.imageName(ctx, j, j.Rel) + fileio.Suffix)
+		if v.Dest != "" && !v.IsDirDest() {
+			below = filepath.Base(path)
+		}
+		source.Kept = v.keeps(ctx, j, in, below)
+	}
+	if !done {
+		rep = &planReport{source.File, path, in.Size, source.Kept}
+	}
+	return rep, source, nil
+}
+
+// planOpen returns the target of an open file, and whether that is done.
+func (v *archiver) planOpen(ctx context.Context, j fileio.Job, in *fileio.Input) (path string, done bool, err error) {
 	if err := fileio.RefuseArchive(in); err != nil {
-		return nil, err
+		return "", false, err
 	}
 	rep := &archiveReport{File: terminal.ReportName(j.Name), Size: in.Size}
 	rep.image = v.imageName(ctx, j, fileio.BaseName(j.Name))
 	if rep.Target, err = v.target(ctx, j); err != nil {
-		return nil, err
+		return "", false, err
 	}
 	if v.Force {
 		if err := v.mayStart(ctx, in, rep.Target); err != nil {
-			return nil, err
+			return "", false, err
 		}
 	} else {
 		done, err := v.isDone(ctx, in, rep)
 		if v.changes.older(err) != nil {
-			return &planReport{rep.File, rep.Target, in.Size}, nil
+			return rep.Target, false, nil
 		}
 		if done || err != nil {
-			return nil, err
+			return rep.Target, done, err
 		}
 		if !s3.IsURL(rep.Target) {
 			if _, err := os.Lstat(rep.Target); err == nil {
-				return nil, fmt.Errorf("%s: %w", rep.Target, atomicfile.ErrExists)
+				return "", false, fmt.Errorf("%s: %w", rep.Target, atomicfile.ErrExists)
 			}
 		}
 	}
 	if _, err := cdf3.Read(in.R, in.Size); err != nil {
-		return nil, err
+		return "", false, err
 	}
-	return &planReport{rep.File, rep.Target, in.Size}, nil
+	return rep.Target, false, v.CanMake(j, rep.Target)
 }
 
 // sampled is what the sample took.

@@ -1,0 +1,128 @@
+package archive
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/internal/urls"
+)
+
+// fates are what --delete-source would do with sources.
+type fates struct {
+	Deleted   int64            `json:"sources_to_delete"`
+	DeletedIn int64            `json:"bytes_to_delete"`
+	Kept      map[string]int64 `json:"sources_to_keep"` // by reason
+}
+
+// add adds the fate of a source of size bytes: "" for the deletion, or the reason to keep it.
+func (f *fates) add(kept string, size int64) {
+	if kept == "" {
+		f.Deleted++
+		f.DeletedIn += size
+		return
+	}
+	if f.Kept == nil {
+		f.Kept = map[string]int64{}
+	}
+	f.Kept[kept]++
+}
+
+// text returns the end of the report.
+func (f *fates) text() string {
+	s := fmt.Sprintf("--delete-source would delete %s, %s, once each is archived and proved", display.Count(f.Deleted, "source"), display.Size(f.DeletedIn))
+	var why []string
+	n := int64(0)
+	for _, reason := range slices.Sorted(maps.Keys(f.Kept)) {
+		n += f.Kept[reason]
+		why = append(why, fmt.Sprintf("%s (%d)", reason, f.Kept[reason]))
+	}
+	if n > 0 {
+		s += fmt.Sprintf(", and keep %d: %s", n, strings.Join(why, "; "))
+	}
+	return s
+}
+
+// keeps returns the reason why --delete-source would keep a source, as far as it can be known before.
+func (v *archiver) keeps(ctx context.Context, j fileio.Job, in *fileio.Input, below string) string {
+	if in.File == nil {
+		return "not a local file"
+	}
+	if st, err := os.Lstat(j.Name); err == nil && st.Mode()&fs.ModeSymlink != 0 {
+		return "a symbolic link"
+	}
+	if err := fileio.CanRemove(filepath.Dir(j.Name)); err != nil {
+		return "no permission to remove it: " + err.Error()
+	}
+	found := 1
+	for _, place := range v.proof.copies.places {
+		if c, err := v.Open(ctx, urls.Below(place, below)); err == nil {
+			c.Close()
+			found++
+		}
+	}
+	if n := v.proof.copies.n; n > found {
+		return fmt.Sprintf("expected %d copies, found %d at %s", n-1, found-1, places(v.proof.copies.places))
+	}
+	return ""
+}
+
+func places(list []string) string {
+	shown := make([]string, len(list))
+	for i, p := range list {
+		shown[i] = terminal.ShowName(p)
+	}
+	return strings.Join(shown, ", ")
+}
+
+// need is what the targets of a run take on a file system.
+type need struct {
+	*fileio.Room
+	size, files int64 // of sources
+}
+
+// needs adds up the targets of the planned files by file system.
+func (v *archiver) needs(planned []fileio.Job) []*need {
+	var rooms fileio.Rooms
+	var list []*need
+	for _, j := range planned {
+		room := rooms.Of(&v.IO, j)
+		if room == nil {
+			continue
+		}
+		i := slices.IndexFunc(list, func(n *need) bool { return n.Room == room })
+		if i < 0 {
+			i = len(list)
+			list = append(list, &need{Room: room})
+		}
+		list[i].size += j.Size
+		list[i].files++
+	}
+	return list
+}
+
+// report reports the room for targets. ratio is that of the sizes of archives and sources, 0 if unknown. It is
+// an error if there is less than all targets take.
+func (n *need) report(v *archiver, ratio float64) {
+	bytes, known := n.size, "as large as their sources"
+	if ratio > 0 {
+		bytes, known = int64(float64(n.size)*ratio), "as in the sample"
+	}
+	if !v.JSON {
+		v.Report("dry run: %s: %s free for %s of archives, if they are %s; archives that are replaced are not counted", n.Place, display.Size(n.Bytes), display.Size(bytes), known)
+	}
+	switch {
+	case bytes > n.Bytes:
+		v.FailFile(n.Place, fmt.Errorf("expected room for %s of archives (%s), found %s free", display.Size(bytes), known, display.Size(n.Bytes)))
+	case n.Files >= 0 && n.files > n.Files:
+		v.FailFile(n.Place, fmt.Errorf("expected room for %s, found %d free", display.Count(n.files, "file"), n.Files))
+	}
+}

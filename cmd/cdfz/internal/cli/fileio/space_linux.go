@@ -1,0 +1,33 @@
+package fileio
+
+import "golang.org/x/sys/unix"
+
+// space returns the free bytes and files of the file system of a folder. files is -1 if it has no limit.
+func space(dir string) (bytes, files int64, ok bool) {
+	var st unix.Statfs_t
+	if unix.Statfs(dir, &st) != nil || st.Blocks == 0 {
+		return 0, 0, false // some file systems have no size
+	}
+	files = -1
+	if st.Files > 0 {
+		files = int64(st.Ffree)
+	}
+	return int64(st.Bavail) * int64(st.Bsize), files, true
+}
+
+// longestName returns the longest name in a folder in bytes, 0 if unknown.
+func longestName(dir string) int {
+	var st unix.Statfs_t
+	if unix.Statfs(dir, &st) != nil {
+		return 0
+	}
+	return int(st.Namelen)
+}
+
+// writable returns an error if no file can be made in a folder.
+func writable(dir string) error {
+	return unix.Faccessat(unix.AT_FDCWD, dir, unix.W_OK|unix.X_OK, unix.AT_EACCESS)
+}
+
+// CanRemove returns an error if files cannot be removed from a folder.
+func CanRemove(dir string) error { return writable(dir) }
