@@ -85,7 +85,7 @@ func (v *Var) Chunks(o *ChunkOptions) (*Chunks, error) {
 	}
 	chain, err := o.Filters(v.v.Type)
 	if err == nil && len(chain) > 0 {
-		if c.chain, err = complete(chain, v.v.Type, c.geom); err == nil {
+		if c.chain, err = plan.Complete(chain, v.v.Type, c.geom); err == nil {
 			c.coder, err = filters.NewCoder(c.chain)
 		}
 		if err != nil {

@@ -209,24 +209,25 @@ func TestGiantArchive(t *testing.T) {
 				h, image := giant(t, size, record)
 				o, err := (&WriteOptions{Name: "x.nc", Zarr: ZarrNever}).withDefaults()
 				require.NoError(t, err)
-				d, err := newDraft(context.Background(), h, size, &o, plan.Pooled)
+				d, err := draftOf(context.Background(), h, size, &o, plan.Pooled, true)
 				require.NoError(t, err)
 				var out bytes.Buffer
-				w := &archiveWriter{w: &out, l: d.l}
-				for i := range d.front {
-					require.NoError(t, w.meta(&d.front[i]))
+				for i := range d.Front {
+					d.Front[i].Off = int64(out.Len())
+					out.Write(append(d.Front[i].AppendLocal(nil), d.Front[i].Payload...))
 				}
 				front := out.Len()
-				e := encode.NewEncoder(d.l)
-				j := &encode.BlockJob{V: -1, Raw: make([]byte, d.l.Rest.First)}
+				crc := crc32.ChecksumIEEE(out.Bytes())
+				e := encode.NewEncoder(d.Plan)
+				j := &encode.BlockJob{V: -1, Raw: make([]byte, d.Plan.Rest.First)}
 				_, err = image.ReadAt(j.Raw, 0)
 				require.NoError(t, err)
 				e.Encode(j)
 				require.NoError(t, j.Err)
 				out.Write(j.Bytes())
-				c := claims{front: out.Bytes(), rows: d.l.Blocks, man: plan.Manifest{Size: size, SHA256: fmt.Sprintf("%064x", 0), Blocks: d.l.Blocks, Entries: d.l.Blocks + 4}}
-				entry := &d.front[0]
-				c.man.Front = plan.Front{Len: int64(front), CRC32: plan.Hex32(w.crc)}
+				c := claims{front: out.Bytes(), rows: d.Plan.Blocks, man: plan.Manifest{Size: size, SHA256: fmt.Sprintf("%064x", 0), Blocks: d.Plan.Blocks, Entries: d.Plan.Blocks + 4}}
+				entry := &d.Front[0]
+				c.man.Front = plan.Front{Len: int64(front), CRC32: plan.Hex32(crc)}
 				c.man.Plan = plan.Place{Off: entry.End() - entry.Stored, Len: entry.Stored, CRC32: plan.Hex32(czip.CRC(entry.Payload))}
 				c.man.Header = plan.Place{Off: int64(front) + j.Entry.LocalLen(), Len: j.Entry.Stored, CRC32: plan.Hex32(j.Entry.Crc)}
 				f := c.file(t, size)

@@ -81,7 +81,7 @@ var edges = map[string][]string{
 	"unlimited":                        {"cdf3", "internal/ioat"},
 	"archive": {"archive/parity", "cdf3", "blockidx", "cf", "filters", "internal/atomicfile", "internal/folderview", "internal/ioat", "internal/urls", "slab", "unlimited",
 		"archive/internal/fault", "archive/internal/czip", "archive/internal/plan", "archive/internal/zarrview",
-		"archive/internal/opening", "archive/internal/read", "archive/internal/image", "archive/internal/encode"},
+		"archive/internal/opening", "archive/internal/read", "archive/internal/image", "archive/internal/write", "archive/internal/layout"},
 	"archive/internal/fault":    {},
 	"archive/internal/treesum":  {},
 	"archive/internal/crc":      {}, // assembly for amd64
@@ -93,9 +93,13 @@ var edges = map[string][]string{
 		"blockidx", "filters", "internal/ioat", "slab", "unlimited"},
 	"archive/internal/image": {"archive/internal/fault", "archive/internal/plan", "archive/internal/read", "archive/internal/treesum",
 		"blockidx", "internal/ioat", "unlimited"},
-	"archive/internal/encode":      {"archive/internal/czip", "archive/internal/plan", "archive/internal/read", "filters", "internal/ioat", "unlimited"}, // rewriting reads blocks
-	"archive/internal/archivetest": {"archive/internal/czip", "archive/internal/fault", "cdf3"},                                                          // for tests
-	"archive/internal/packtest":    {"archive", "archive/internal/archivetest", "archive/internal/read"},                                                 // for tests
+	"archive/internal/encode": {"archive/internal/czip", "archive/internal/plan", "archive/internal/read", "filters", "internal/ioat", "unlimited"}, // rewriting reads blocks
+	"archive/internal/write": {"archive/internal/czip", "archive/internal/encode", "archive/internal/fault", "archive/internal/image", "archive/internal/plan",
+		"archive/internal/read", "archive/internal/zarrview", "blockidx", "cdf3"},
+	"archive/internal/layout": {"archive/internal/czip", "archive/internal/encode", "archive/internal/fault", "archive/internal/image", "archive/internal/plan",
+		"archive/internal/write", "blockidx", "cdf3", "filters", "internal/ioat", "unlimited"},
+	"archive/internal/archivetest": {"archive/internal/czip", "archive/internal/fault", "cdf3"},          // for tests
+	"archive/internal/packtest":    {"archive", "archive/internal/archivetest", "archive/internal/read"}, // for tests
 	"archive/internal/evidence": {"archive/internal/czip", "archive/internal/fault", "archive/internal/plan", "archive/internal/opening", "archive/internal/image",
 		"archive/parity", "blockidx", "internal/ioat"}, // what verify and repair know of a damaged archive
 	"archive/verify": {"archive/parity", "archive/internal/czip", "archive/internal/evidence", "archive/internal/fault", "archive/internal/plan", "archive/internal/zarrview",

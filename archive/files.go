@@ -81,7 +81,7 @@ func WriteFile(ctx context.Context, name string, image io.ReaderAt, size int64, 
 	if err != nil {
 		return nil, err
 	}
-	res, err := written(ctx, t, t, opts, func(w io.Writer) (*Result, error) { return write(ctx, w, image, size, h, &full) })
+	res, err := written(ctx, t, t, opts, func(w io.Writer) (*Result, error) { return writeImage(ctx, w, image, size, h, &full) })
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
@@ -107,18 +106,4 @@ func TestHeadAsNumbers(t *testing.T) {
 		info, _ := f.Info()
 		require.Equal(t, c.want, info.Rest.Head[0].ID)
 	}
-}
-
-// TestTrialsStop checks that trials look at the context for each block, since one at the level
-// Thorough may take long.
-func TestTrialsStop(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	coder, err := filters.NewCoder(filters.Chain{{ID: filters.Deflate, Params: []uint32{1}}})
-	require.NoError(t, err)
-	g, err := plan.NewGeometry([]int64{100}, []int64{10}, 4)
-	require.NoError(t, err)
-	var out []byte
-	_, err = storedLen(ctx, nil, &out, make([]byte, 400), coder, g)
-	require.ErrorIs(t, err, context.Canceled)
 }

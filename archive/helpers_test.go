@@ -8,7 +8,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/archive/internal/archivetest"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
+	"github.com/cdfz-format/cdfz/archive/internal/write"
 	"github.com/cdfz-format/cdfz/archive/verify"
+	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/unlimited"
 )
 
 // Images and helpers that other packages' tests share.
@@ -45,4 +49,18 @@ func smallArchives(t testing.TB) map[string][]byte {
 	require.NotEmpty(t, open(t, out["pools"]).L.Pools)
 	out["consolidated"] = pack(t, files["cdf2_two_rec_small.nc"], &WriteOptions{Zarr: ZarrConsolidated, Block: MinBlock})
 	return out
+}
+
+// draftOf plans an archive as far as header and options decide it, with all pools or without any.
+func draftOf(ctx context.Context, h *cdf3.Header, size int64, o *WriteOptions, lay plan.Layout, pools bool) (*write.Draft, error) {
+	l := o.layout()
+	s := l.Spec(h, size, lay)
+	if pools {
+		_, blocked := unlimited.Plan(h, size)
+		s.Pools = plan.Pools(ctx, h, blocked, s, 0)
+		for _, p := range s.Pools {
+			p.Chain = l.PoolChain(p.Values)
+		}
+	}
+	return write.NewDraft(ctx, h, size, s, lay)
 }

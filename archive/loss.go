@@ -112,7 +112,7 @@ func (o *WriteOptions) roundingFilter(v *cdf3.Var) (filters.Filter, error) {
 		if !ok || m.Round == nil || first.Optional {
 			break
 		}
-		b := filters.Block{Kind: blockKinds[v.Type], Size: int(v.Type.Size())}
+		b := filters.Block{Kind: plan.BlockKinds[v.Type], Size: int(v.Type.Size())}
 		full, err := filters.Chain{first}.Complete(b)
 		if err != nil {
 			return first, fmt.Errorf("archive: variable %q: %w", v.Name, err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 	"github.com/cdfz-format/cdfz/archive/internal/image"
+	"github.com/cdfz-format/cdfz/archive/internal/layout"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/archive/internal/read"
 	"github.com/cdfz-format/cdfz/archive/parity"
@@ -56,13 +57,9 @@ type VarFilter struct {
 const (
 	// DefaultBlock is 256 KiB. That has 99.3 % of the ratio of unlimited blocks and
 	// fits the second-level cache.
-	DefaultBlock = 256 << 10
+	DefaultBlock = layout.DefaultBlock
 	MinBlock     = 1 << 10
 	MaxBlock     = 256 << 20
-
-	// maxPresetBlock is the size of a block under PresetMax, whose probabilities need many
-	// values to adapt, and of the longer blocks that PresetDefault tries in small images.
-	maxPresetBlock = 1 << 20
 
 	// maxLossy is the most variables that may be rounded. The manifest, which lists
 	// them, is at most 64 KiB.
@@ -103,9 +100,8 @@ type WriteOptions struct {
 	// one goroutine at a time.
 	Progress func(done int64)
 
-	loss      *plan.Loss // what rounding lost
-	ownBlock  bool       // Block is that of the preset
-	poolBlock int64      // see plan.PlanOptions
+	loss     *plan.Loss // what rounding lost
+	ownBlock bool       // Block is that of the preset
 }
 
 // withDefaults checks the options and fills in the defaults.
@@ -117,7 +113,7 @@ func (o *WriteOptions) withDefaults() (WriteOptions, error) {
 	if c.Block == 0 {
 		c.Block, c.ownBlock = DefaultBlock, true
 		if c.Preset == PresetMax {
-			c.Block = maxPresetBlock
+			c.Block = layout.MaxPresetBlock
 		}
 	}
 	if c.Block < MinBlock || c.Block > MaxBlock {
@@ -154,140 +150,48 @@ func (o *WriteOptions) withDefaults() (WriteOptions, error) {
 	return c, nil
 }
 
-// Levels of the presets: the effort of lorenz, and levels as in the programs gzip and zstd.
-const (
-	fastEffort    = 1
-	maxEffort     = 2
-	fastLevel     = 1
-	defaultLevel  = 3
-	portableLevel = 6
-	bestLevel     = 19
-
-	// quickHead is the longest block with a header that lorenz decodes quickly enough for each opening of an archive, in
-	// bytes. BenchmarkDecode of package matches has the speed.
-	quickHead = 64 << 10
-
-	// bestHead is the longest header that is compressed as well as possible, in bytes.
-	bestHead = 1 << 19
-)
-
 // Chain returns the chain of a preset for variables of type t.
 func (p Preset) Chain(t cdf3.Type) (filters.Chain, error) {
-	switch p {
-	case PresetFast:
-		return filters.Chain{{ID: filters.Lorenz, Params: []uint32{fastEffort}}}, nil
-	case PresetDefault:
-		return filters.Chain{{ID: filters.Lorenz}}, nil
-	case PresetMax:
-		return filters.Chain{{ID: filters.Lorenz, Params: []uint32{maxEffort}}}, nil
-	case PresetPortable:
-		deflate := filters.Filter{ID: filters.Deflate, Params: []uint32{portableLevel}}
-		if t.Size() == 1 { // shuffling would change nothing
-			return filters.Chain{deflate}, nil
-		}
-		return filters.Chain{{ID: filters.Shuffle, Params: []uint32{uint32(t.Size())}}, deflate}, nil
+	if c := layout.Preset(p).Chain(t); c != nil {
+		return c, nil
 	}
 	return nil, fault.Optionsf("expected one of the presets %v, found %q", Presets, p)
 }
 
-// rest returns, for an image of size bytes, the chains for the block with the netCDF header, which has first bytes, and
-// for the other blocks of the rest, which have several lengths and any content.
-func (p Preset) rest(size, first int64) (head, rest filters.Chain, err error) {
-	zstd := func(level uint32) filters.Chain {
-		return filters.Chain{{ID: filters.Zstd, Params: []uint32{level}}}
-	}
-	switch p {
-	case PresetFast:
-		return zstd(fastLevel), zstd(fastLevel), nil
-	case PresetDefault, PresetMax:
-		rest = zstd(defaultLevel)
-		if p == PresetMax {
-			rest = zstd(bestLevel)
-		}
-		switch {
-		case first > bestHead:
-			return rest, rest, nil
-		case first > quickHead:
-			return zstd(bestLevel), rest, nil
-		}
-		head = filters.Chain{{ID: filters.Lorenz}}
-		if p == PresetMax {
-			head[0].Params = []uint32{maxEffort}
-		} else if size <= plan.TinyImage {
-			head[0].Params = []uint32{fastEffort}
-		}
-		return head, rest, nil
-	}
-	rest, err = p.Chain(cdf3.Byte)
-	head = filters.Chain{{ID: filters.Deflate, Params: []uint32{9}}}
-	if first > bestHead {
-		head = rest
-	}
-	return head, rest, err
-}
-
-// chainFor returns the chain of one variable under the options, complete for blocks of
-// type t and geometry g.
-func (o *WriteOptions) chainFor(name string, t cdf3.Type, g *plan.Geometry) (filters.Chain, error) {
-	c, ok := o.given(name, g)
-	if !ok {
-		var err error
-		if c, err = o.Preset.Chain(t); err != nil {
-			return nil, err
-		}
-	}
-	full, err := complete(c, t, g)
-	if err != nil {
-		return nil, fmt.Errorf("archive: variable %q: %w", name, err)
-	}
-	return full, nil
-}
-
-// given returns the chain that the options name for a variable, if any. Scalars have no
-// chain under "*": netCDF-4 stores them without filters.
-func (o *WriteOptions) given(name string, g *plan.Geometry) (c filters.Chain, ok bool) {
-	var all *VarFilter
-	for i := range o.Filters {
-		f := &o.Filters[i]
-		for _, v := range f.Vars {
-			if v == name {
-				return f.Chain, true
-			}
-			if v == "*" {
-				all = f
-			}
-		}
-	}
-	switch {
-	case all == nil:
-		return nil, false
-	case len(g.Shape) == 0:
-		return nil, true
-	}
-	return all.Chain, true
-}
-
-// poolChain returns the chain of a pool. No filter option names its variables.
-func (o *WriteOptions) poolChain(_ []int, t cdf3.Type, g *plan.Geometry) (filters.Chain, error) {
-	return o.chainFor("*", t, g)
-}
-
-// named reports whether the options have a chain or a block shape for a variable by its
-// name, and whether it has a filter or such a shape.
-func (o *WriteOptions) named(name string) (named, filtered bool) {
-	if name == "*" {
-		return false, false
-	}
-	if o.Shapes[name] != nil {
-		return true, true
+// layout returns the options that decide the layout.
+func (o *WriteOptions) layout() *layout.Options {
+	l := &layout.Options{
+		Preset: layout.Preset(o.Preset), Block: o.Block, OwnBlock: o.ownBlock, Memory: o.Memory, Shapes: o.Shapes,
+		Views: o.Zarr.layouts(), Forced: o.Zarr.forced(), Chains: map[string]filters.Chain{},
 	}
 	for _, f := range o.Filters {
-		if slices.Contains(f.Vars, name) {
-			return true, len(f.Chain) > 0
+		for _, name := range f.Vars {
+			if name == "*" {
+				l.All = &f.Chain
+			} else {
+				l.Chains[name] = f.Chain
+			}
 		}
 	}
-	return false, false
+	return l
 }
+
+// layouts lists the layouts with a Zarr view that a mode allows, in order of
+// preference.
+func (m ZarrMode) layouts() []plan.Layout {
+	switch m {
+	case ZarrAuto:
+		return []plan.Layout{plan.Viewed, plan.Consolidated}
+	case ZarrAlways:
+		return []plan.Layout{plan.Viewed}
+	case ZarrConsolidated:
+		return []plan.Layout{plan.Consolidated}
+	}
+	return nil
+}
+
+// forced reports whether the archive gets a view at any cost.
+func (m ZarrMode) forced() bool { return m == ZarrAlways || m == ZarrConsolidated }
 
 // AddFilter appends a filter to the chain of a variable, as nc_def_var_filter does. The
 // first one replaces the chain of the preset. [Write]
@@ -308,28 +212,6 @@ func (o *WriteOptions) AddFilter(name string, f filters.Filter) error {
 		o.Filters[i].Chain = c
 	}
 	return nil
-}
-
-// complete adds the parameters that depend on the blocks to a chain, and checks it.
-func complete(c filters.Chain, t cdf3.Type, g *plan.Geometry) (filters.Chain, error) {
-	b := filters.Block{Len: int(g.BlockLen), Kind: blockKinds[t], Size: int(t.Size()), Shape: make([]int, len(g.Block)), Stack: g.Stack}
-	for i, n := range g.Block {
-		b.Shape[i] = int(n)
-	}
-	full, err := c.Complete(b)
-	if err == nil {
-		_, err = filters.NewCoder(full)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("chain %s: %w: %w", c, err, fault.ErrOptions)
-	}
-	return full, nil
-}
-
-var blockKinds = map[cdf3.Type]filters.Kind{
-	cdf3.Byte: filters.Int, cdf3.Short: filters.Int, cdf3.Int: filters.Int, cdf3.Int64: filters.Int,
-	cdf3.UByte: filters.Uint, cdf3.UShort: filters.Uint, cdf3.UInt: filters.Uint, cdf3.UInt64: filters.Uint,
-	cdf3.Float: filters.Float, cdf3.Double: filters.Float, cdf3.Char: filters.Text,
 }
 
 // checkNames checks the options for variables by name.

@@ -13,7 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/archive/internal/archivetest"
+	"github.com/cdfz-format/cdfz/archive/internal/layout"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
+	"github.com/cdfz-format/cdfz/archive/internal/write"
 	"github.com/cdfz-format/cdfz/archive/repair"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
@@ -113,7 +115,7 @@ func TestPools(t *testing.T) {
 				for num, v := range f.Vars() {
 					equalReads(t, classic.newVar(num), v)
 					if i := v.Info(); i.Pooled && v.Type() != cdf3.Char {
-						require.LessOrEqual(t, i.Blocks*r.L.Geoms[len(r.L.Vars)+pool(v)].BlockLen, max(int64(plan.LongPool), 2*o.Block), "%s: variable %d", name, num)
+						require.LessOrEqual(t, i.Blocks*r.L.Geoms[len(r.L.Vars)+pool(v)].BlockLen, max(int64(layout.LongPool), 2*o.Block), "%s: variable %d", name, num)
 					}
 				}
 			}
@@ -174,10 +176,10 @@ func TestPoolsPay(t *testing.T) {
 		require.NoError(t, func() error { var err error; *o, err = o.withDefaults(); return err }())
 		h, err := cdf3.Read(bytes.NewReader(image), int64(len(image)))
 		require.NoError(t, err)
-		d, err := newDraft(context.Background(), h, int64(len(image)), o, plan.Pooled, func(o *plan.PlanOptions) { o.Pools = []plan.PlanPool{} })
+		d, err := draftOf(context.Background(), h, int64(len(image)), o, plan.Pooled, false)
 		require.NoError(t, err)
 		var plain bytes.Buffer
-		_, err = d.write(context.Background(), &plain, bytes.NewReader(image), &imageSums{})
+		_, err = d.Image(context.Background(), &plain, bytes.NewReader(image), &imageSums{}, &write.Options{Workers: o.Workers})
 		require.NoError(t, err)
 		// The hexadecimal digits of the SHA-256 deflate to another length, and the trial of a pool does not know
 		// how well its values compress after the header.
@@ -334,7 +336,7 @@ func TestManyChains(t *testing.T) {
 	for _, lay := range []plan.Layout{plan.Viewed, plan.Pooled} {
 		full, err := o.withDefaults()
 		require.NoError(t, err)
-		_, err = newDraft(context.Background(), h, last.Begin+last.Len, &full, lay)
+		_, err = draftOf(context.Background(), h, last.Begin+last.Len, &full, lay, true)
 		require.ErrorIs(t, err, plan.ErrMetadata)
 	}
 }

@@ -3,18 +3,17 @@ package archive
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"slices"
 
-	"github.com/cdfz-format/cdfz/archive/internal/encode"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
-	"github.com/cdfz-format/cdfz/archive/internal/image"
+	"github.com/cdfz-format/cdfz/archive/internal/layout"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/archive/internal/read"
-	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/archive/internal/write"
 	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/unlimited"
 )
 
 // Rewrite writes an archive of the netCDF file in src, usually with other filters. Zero
@@ -47,11 +46,9 @@ func rewriteArchive(ctx context.Context, dst io.Writer, src *File, opts *WriteOp
 	if err != nil {
 		return nil, err
 	}
-	var copied int64
-	res, err := d.writeWith(dst, func(w *archiveWriter) (sums image.Sums, err error) {
-		copied, err = d.rewriteBlocks(ctx, w, k.from)
-		return image.Sums{SHA256: k.from.Man.SHA256, Tree: k.from.Man.Tree}, err
-	})
+	w := &write.Options{Name: k.o.Name, Loss: k.o.loss, Workers: k.o.Workers, Progress: k.o.Progress}
+	written, copied, err := d.Again(ctx, dst, k.from, w)
+	res, err := resultOf(written, d, w, err)
 	if err != nil {
 		return nil, err
 	}
@@ -84,48 +81,18 @@ func RewriteFile(ctx context.Context, name string, src *File, opts *WriteOptions
 	return res, nil
 }
 
-// rewriteBlocks appends all blocks, copied or encoded, and returns how many are copied.
-func (d *draft) rewriteBlocks(ctx context.Context, w *archiveWriter, from *read.Reader) (copied int64, err error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	p := encode.StartPipeline(ctx, d.l, d.o.Workers, nil, w.block)
-	done := int64(0)
-	r := &encode.Rewriter{L: d.l, From: from, Sink: p, Read: func(n int64) {
-		if done += n; d.o.Progress != nil {
-			d.o.Progress(done)
-		}
-	}}
-	if err := p.Finish(r.All(ctx)); err != nil {
-		return 0, fmt.Errorf("archive: %w", err)
-	}
-	return r.Copied, nil
-}
-
 // keeper plans an archive whose options default to those of another one.
 type keeper struct {
 	o     WriteOptions
 	src   *File
 	from  *read.Reader
-	zarr  bool             // the options choose the layout
-	chain bool             // keep chains that Filters does not name
-	shape bool             // keep block shapes that Shapes does not name
-	vars  map[string][]int // numbers of variables by name, which need not be unique
-	views map[viewKey]plan.NotViewed
-}
-
-// viewKey has the properties of blocks that decide whether a variable is in the Zarr view of
-// the source.
-type viewKey struct {
-	chain int
-	block int64 // bytes
+	zarr  bool // the options choose the layout
+	chain bool // keep chains that Filters does not name
+	shape bool // keep block shapes that Shapes does not name
 }
 
 func newKeeper(src *File, opts *WriteOptions) (*keeper, error) {
-	k := &keeper{src: src, from: src.archive, vars: map[string][]int{}}
-	for i := range src.header.Vars {
-		name := src.header.Vars[i].Name
-		k.vars[name] = append(k.vars[name], i)
-	}
+	k := &keeper{src: src, from: src.archive}
 	var o WriteOptions
 	if opts != nil {
 		o = *opts
@@ -149,142 +116,123 @@ func newKeeper(src *File, opts *WriteOptions) (*keeper, error) {
 }
 
 // draft plans the archive, in the layout of the source unless the options choose one.
-func (k *keeper) draft(ctx context.Context) (*draft, error) {
-	h, size := k.src.header, k.src.image.Size()
+func (k *keeper) draft(ctx context.Context) (*write.Draft, error) {
+	o, size := k.o.layout(), k.src.image.Size()
 	if k.zarr {
-		for _, lay := range k.o.Zarr.layouts() {
-			d, err := newDraft(ctx, h, size, &k.o, lay, k.options)
+		for _, lay := range o.Views {
+			d, err := k.draftIn(ctx, o, lay, false)
 			switch {
-			case err == nil && (k.o.Zarr.forced() || d.structural() <= viewWorth(lay, size)):
+			case err == nil && (o.Forced || d.Structural() <= layout.ViewWorth(lay, size)):
 				return d, nil
-			case err != nil && (k.o.Zarr.forced() || !errors.Is(err, plan.ErrMetadata)):
+			case err != nil && (o.Forced || !errors.Is(err, plan.ErrMetadata)):
 				return nil, err
 			}
 		}
-		return newDraft(ctx, h, size, &k.o, plan.Pooled, k.options)
+		return k.draftIn(ctx, o, plan.Pooled, false)
 	}
 	lay := k.from.L.Layout()
 	if lay == plan.Single && len(k.o.Filters)+len(k.o.Shapes) > 0 {
 		lay = plan.Pooled // variables get blocks that filters apply to
 	}
-	return newDraft(ctx, h, size, &k.o, lay, k.options, func(o *plan.PlanOptions) { o.Headers = math.MaxInt64 })
+	return k.draftIn(ctx, o, lay, true)
 }
 
-// options lets a plan keep the chains and pools of the source.
-func (k *keeper) options(o *plan.PlanOptions) {
-	l := k.from.L
-	o.Kept = k.codecs
-	if k.chain {
-		o.Chain, o.Pool = k.chainFor, k.poolChain
-		o.Rest = l.Filters[l.Rest.Chain]
-		o.Head = l.Filters[l.HeadChain()].Given()
+// draftIn plans the archive in a layout. same tells that it is that of the source, whatever its view costs.
+func (k *keeper) draftIn(ctx context.Context, o *layout.Options, lay plan.Layout, same bool) (*write.Draft, error) {
+	h, size, l := k.src.header, k.src.image.Size(), k.from.L
+	s := o.Spec(h, size, lay)
+	if same {
+		s.Headers = math.MaxInt64
 	}
-	if given := o.Shape; k.shape {
-		o.Shape = func(n int) ([]int64, error) {
-			block, err := given(n)
-			if v := k.src.vars[n]; block == nil && v >= 0 {
-				block = l.Vars[v].Block
+	s.Kept = k.codecs()
+	if k.chain {
+		s.Rest = l.Filters[l.Rest.Chain]
+		s.Head = l.Filters[l.HeadChain()].Given()
+	}
+	for n := range h.Vars {
+		k.keepVar(n, o, &s.Vars[n])
+	}
+	if lay != plan.Pooled {
+		return write.NewDraft(ctx, h, size, s, lay)
+	}
+	if l.Layout() == plan.Pooled {
+		given := slices.Clone(l.Pools)
+		for i := range given {
+			if !k.shape {
+				given[i].Block = nil
 			}
-			return block, err
+		}
+		s.Pools = plan.PoolsOf(h, s, 0, given)
+	} else {
+		_, blocked := unlimited.Plan(h, size)
+		s.Pools = plan.Pools(ctx, h, blocked, s, 0)
+	}
+	for _, p := range s.Pools {
+		p.Chain = o.PoolChain(p.Values)
+		if v := p.Vars[0]; k.chain && o.All == nil && k.src.pooled != nil && k.src.pooled[v] >= 0 {
+			p.Chain, p.Kept = k.arrayChain(k.pool(v))
 		}
 	}
-	if l.Layout() != plan.Pooled {
+	return write.NewDraft(ctx, h, size, s, lay)
+}
+
+// keepVar lets a variable keep the chain and the blocks that it has in the source.
+func (k *keeper) keepVar(n int, o *layout.Options, c *plan.VarSpec) {
+	l, v := k.from.L, k.src.vars[n] // its array, or negative
+	if k.shape && c.Block == nil && v >= 0 {
+		c.Block = l.Vars[v].Block
+	}
+	if v >= 0 && l.Layout() == plan.Pooled {
+		c.Named, c.Filtered = true, true // it has blocks of its own again
+	}
+	h := &k.src.header.Vars[n]
+	if _, ok := o.Given(h.Name, len(h.Shape)); ok || !k.chain {
 		return
 	}
-	o.Pools = slices.Clone(l.Pools)
-	if o.Pools == nil {
-		o.Pools = []plan.PlanPool{}
-	}
-	if !k.shape {
-		for i := range o.Pools {
-			o.Pools[i].Block = nil
-		}
-	}
-	o.Named = func(name string) (named, filtered bool) {
-		if slices.ContainsFunc(k.vars[name], func(v int) bool { return k.src.vars[v] >= 0 }) {
-			return true, true
-		}
-		return k.o.named(name)
+	switch {
+	case v >= 0:
+		c.Chain, c.Kept = k.arrayChain(v)
+	case k.src.pooled != nil && k.src.pooled[n] >= 0:
+		c.Chain, c.Kept = k.arrayChain(k.pool(n))
 	}
 }
 
-// chainFor returns the chain that the options name, else the one in the source.
-func (k *keeper) chainFor(name string, t cdf3.Type, g *plan.Geometry) (filters.Chain, error) {
-	if _, ok := k.o.given(name, g); ok {
-		return k.o.chainFor(name, t, g)
+// pool returns the number of the array that is the pool of variable v.
+func (k *keeper) pool(v int) int {
+	l := k.from.L
+	return len(l.Vars) + l.Member(int(k.src.pooled[v])).Pool
+}
+
+// arrayChain returns the chain of an array of the source, which blocks of the same geometry keep. For others,
+// parameters that depend on the blocks are computed again.
+func (k *keeper) arrayChain(i int) (filters.Chain, *plan.KeptBlocks) {
+	l := k.from.L
+	n, _ := l.BlockInfo(i, 0)
+	return l.Filters[n].Given(), &plan.KeptBlocks{Geom: l.Geoms[i], Chain: l.Filters[n]}
+}
+
+// codecs returns the codecs of chains as the source has them, if this program lacks one of their filters and
+// so cannot make the codecs.
+func (k *keeper) codecs() []plan.KeptCodecs {
+	l := k.from.L
+	if !l.Zarr.HasView() {
+		return nil
 	}
-	for _, v := range k.vars[name] {
-		h := &k.src.header.Vars[v]
-		if h.Type != t || !slices.Equal(h.Shape, g.Shape) {
+	var kept []plan.KeptCodecs
+	for n, c := range l.Filters {
+		if !slices.ContainsFunc(c, func(f filters.Filter) bool { _, ok := filters.Lookup(f.ID); return !ok }) {
 			continue
 		}
-		if i := k.src.vars[v]; i >= 0 {
-			return keep(k.from.L, i, t, g)
-		}
-		if k.src.pooled != nil && k.src.pooled[v] >= 0 {
-			return k.keepPool(v, t, g)
-		}
-	}
-	return k.o.chainFor(name, t, g) // it had no blocks
-}
-
-// poolChain returns the chain that the options name for all variables, else that of the
-// source's pool with the first of them.
-func (k *keeper) poolChain(vars []int, t cdf3.Type, g *plan.Geometry) (filters.Chain, error) {
-	if _, ok := k.o.given("*", g); !ok && k.src.pooled != nil && k.src.pooled[vars[0]] >= 0 {
-		return k.keepPool(vars[0], t, g)
-	}
-	return k.o.poolChain(vars, t, g)
-}
-
-// keepPool returns the chain of the source's pool with variable v, for blocks of geometry g.
-func (k *keeper) keepPool(v int, t cdf3.Type, g *plan.Geometry) (filters.Chain, error) {
-	l := k.from.L
-	return keep(l, len(l.Vars)+l.Member(int(k.src.pooled[v])).Pool, t, g)
-}
-
-// codecs returns the codecs of a chain as the source has them, if this program lacks one
-// of its filters and so cannot make the codecs.
-func (k *keeper) codecs(c filters.Chain, n int64) ([]plan.PlanFilter, plan.NotViewed, bool) {
-	l := k.from.L
-	known := !slices.ContainsFunc(c, func(f filters.Filter) bool { _, ok := filters.Lookup(f.ID); return !ok })
-	if known || !l.Zarr.HasView() {
-		return nil, "", false
-	}
-	number := slices.IndexFunc(l.Filters, func(x filters.Chain) bool { return slices.EqualFunc(x, c, sameFilter) })
-	if number < 0 {
-		return nil, "", false
-	}
-	if k.views == nil {
-		k.views = map[viewKey]plan.NotViewed{}
+		views := map[int64]plan.NotViewed{}
 		for i := range l.Vars {
-			key := viewKey{l.Vars[i].Chain, l.Geoms[i].BlockLen}
-			if old, ok := k.views[key]; !ok || old != "" {
-				k.views[key] = l.Vars[i].View // of those with a path in .cdfz/v, only if there are no others
+			if l.Vars[i].Chain != n {
+				continue
+			}
+			if old, ok := views[l.Geoms[i].BlockLen]; !ok || old != "" {
+				views[l.Geoms[i].BlockLen] = l.Vars[i].View // of those with a path in .cdfz/v, only if there are no others
 			}
 		}
+		kept = append(kept, plan.KeptCodecs{Chain: c, Codecs: l.Chains[n], Views: views})
 	}
-	why, ok := k.views[viewKey{number, n}]
-	if !ok {
-		why = plan.ViewNoCodec
-	}
-	return l.Chains[number], why, true
-}
-
-func sameFilter(f, g filters.Filter) bool {
-	return f.ID == g.ID && f.Optional == g.Optional && f.Name == g.Name && slices.Equal(f.Params, g.Params)
-}
-
-// keep returns the chain of array i for blocks of geometry g. Parameters that depend on
-// the blocks are computed again for other blocks.
-func keep(l *plan.Resolved, i int, t cdf3.Type, g *plan.Geometry) (filters.Chain, error) {
-	n, _ := l.BlockInfo(i, 0)
-	if old := l.Geoms[i]; slices.Equal(old.Block, g.Block) && slices.Equal(old.Shape, g.Shape) && old.Size == g.Size {
-		return l.Filters[n], nil
-	}
-	c, err := complete(l.Filters[n].Given(), t, g)
-	if err != nil {
-		return nil, fmt.Errorf("archive: blocks of %s: %w", l.Path(i), err)
-	}
-	return c, nil
+	return kept
 }

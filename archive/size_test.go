@@ -19,6 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/archive/internal/archivetest"
+	"github.com/cdfz-format/cdfz/archive/internal/layout"
+	"github.com/cdfz-format/cdfz/archive/internal/write"
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
@@ -127,12 +129,12 @@ func TestManyBlocks(t *testing.T) {
 	defer f.Close()
 	w := newHeap(f)
 	ctx, start := context.Background(), time.Now()
-	d, err := chooseDraft(ctx, image, image.size, h, &o)
+	d, err := layout.Choose(ctx, image, image.size, h, o.layout())
 	require.NoError(t, err)
-	res, err := d.write(ctx, w, image, nil)
+	res, err := d.Image(ctx, w, image, nil, &write.Options{Name: o.Name, Workers: o.Workers})
 	require.NoError(t, err)
-	require.GreaterOrEqual(t, res.Blocks, blocks)
-	t.Logf("%d blocks, %d bytes: written in %.1f s with a heap of %d MiB", res.Blocks, res.Size, time.Since(start).Seconds(), w.most>>20)
+	require.GreaterOrEqual(t, d.Plan.Blocks, blocks)
+	t.Logf("%d blocks, %d bytes: written in %.1f s with a heap of %d MiB", d.Plan.Blocks, res.Size, time.Since(start).Seconds(), w.most>>20)
 	require.LessOrEqual(t, w.most, uint64(128<<20))
 	status, _ := os.ReadFile("/proc/self/status") // on Linux
 	if m := highWater.FindSubmatch(status); m != nil && soak {

@@ -11,6 +11,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
+	"github.com/cdfz-format/cdfz/archive/internal/write"
 	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/cdf3"
 )
@@ -32,10 +33,10 @@ func withSums(t *testing.T, image []byte, sums imageSums) []byte {
 	require.NoError(t, err)
 	h, err := cdf3.Read(bytes.NewReader(image), int64(len(image)))
 	require.NoError(t, err)
-	d, err := newDraft(t.Context(), h, int64(len(image)), &o, plan.Pooled)
+	d, err := draftOf(t.Context(), h, int64(len(image)), &o, plan.Pooled, true)
 	require.NoError(t, err)
 	var ar bytes.Buffer
-	_, err = d.write(t.Context(), &ar, bytes.NewReader(image), &sums)
+	_, err = d.Image(t.Context(), &ar, bytes.NewReader(image), &sums, &write.Options{Workers: o.Workers})
 	require.NoError(t, err)
 	return ar.Bytes()
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"io"
 
+	"github.com/cdfz-format/cdfz/archive/internal/layout"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
+	"github.com/cdfz-format/cdfz/archive/internal/write"
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
@@ -30,7 +32,7 @@ func writeArchive(ctx context.Context, dst io.Writer, image io.ReaderAt, size in
 	if err != nil {
 		return nil, err
 	}
-	return write(ctx, dst, image, size, h, &o)
+	return writeImage(ctx, dst, image, size, h, &o)
 }
 
 // prepare checks the options and reads the netCDF header. If values are to be rounded, it
@@ -51,14 +53,40 @@ func prepare(ctx context.Context, image io.ReaderAt, size int64, opts *WriteOpti
 	return o, h, rounded, err
 }
 
-// write archives an image under complete options.
-func write(ctx context.Context, dst io.Writer, image io.ReaderAt, size int64, h *cdf3.Header, o *WriteOptions) (*Result, error) {
+// writeImage archives an image under complete options.
+func writeImage(ctx context.Context, dst io.Writer, image io.ReaderAt, size int64, h *cdf3.Header, o *WriteOptions) (*Result, error) {
+	w := &write.Options{Name: o.Name, Loss: o.loss, Workers: o.Workers, Progress: o.Progress}
 	if size < plan.SmallImage {
-		return writeSmall(ctx, dst, image, size, h, o)
+		res, d, err := layout.Small(ctx, dst, image, size, h, o.layout(), w)
+		return resultOf(res, d, w, err)
 	}
-	d, err := chooseDraft(ctx, image, size, h, o)
+	d, err := layout.Choose(ctx, image, size, h, o.layout())
 	if err != nil {
 		return nil, err
 	}
-	return d.write(ctx, dst, image, nil)
+	res, err := d.Image(ctx, dst, image, nil, w)
+	return resultOf(res, d, w, err)
+}
+
+// Result describes a written archive.
+type Result struct {
+	Size   int64  // of the archive, in bytes
+	Layout string // as in [Info]
+	View   bool   // whether the archive is also a Zarr store
+	Blocks int64
+	Parity int64  // bytes of Size that parity takes
+	Copied int64  // blocks whose stored bytes [Rewrite] copied
+	SHA256 string // of the image, in hexadecimal digits
+	Loss   *Loss  // values that were rounded; nil: none
+
+	again bool // parts of the image were read again after they had been hashed
+}
+
+// resultOf describes an archive that was written from a draft.
+func resultOf(res *write.Result, d *write.Draft, w *write.Options, err error) (*Result, error) {
+	if err != nil {
+		return nil, err
+	}
+	l := d.Plan
+	return &Result{Size: res.Size, Layout: string(l.Layout()), View: l.Zarr.HasView(), Blocks: l.Blocks, SHA256: res.SHA256, Loss: lossOf(w.Loss), again: res.Again}, nil
 }

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -14,45 +13,8 @@ import (
 	"github.com/cdfz-format/cdfz/unlimited"
 )
 
-// ErrMetadata: a layout with more metadata than a reader may accept, or than a view is
-// worth.
-var ErrMetadata = errors.New("metadata larger than the format allows")
-
-// PlanOptions decide what a plan leaves open; lengths in bytes.
-type PlanOptions struct {
-	Block int64 // target size of a block
-	// PoolBlock is the target size of a block of a pool. 0: Block, at most 256 KiB.
-	PoolBlock int64
-	Memory    int64         // for the blocks of record variables that are collected together
-	Head      filters.Chain // of the block with the netCDF header, as a user would write it
-	Joined    int64         // a rest of at most so many bytes after the header shares the header's block
-	Rest      filters.Chain // of the further blocks of the rest
-	// Chain returns the chain of a variable, and Pool that of a pool of variables of type t.
-	// Variables that are Named, because the user has chosen a chain for them, are in no pool.
-	Chain func(name string, t cdf3.Type, g *Geometry) (filters.Chain, error)
-	Pool  func(vars []int, t cdf3.Type, g *Geometry) (filters.Chain, error)
-	// Filtered variables are those named with at least one filter or a block shape. They have
-	// blocks however small they are.
-	Named func(name string) (named, filtered bool)
-	// Trial returns the stored bytes of the blocks of variables, one after another, so that
-	// only pools that pay are made. Nil: all of them.
-	Trial func(vars []int, c filters.Chain, g *Geometry) (int64, error)
-	// Pools, if not nil, are the pools, as another plan for the same header has them, but for
-	// variables that are Named. Pools without a Block have blocks of PoolBlock.
-	Pools []PlanPool
-	// Shape, if not nil, returns the block shape of variable n, or nil for the shape that
-	// follows from Block.
-	Shape func(n int) ([]int64, error)
-	// Headers bounds the local headers and directory records of blocks. A plan that has
-	// more of them is ErrMetadata.
-	Headers int64
-	// Kept, if not nil, returns the codecs of a chain of blocks of n bytes as another archive
-	// has them, and why they are not in its view. ok is false if they are not to be kept.
-	Kept func(c filters.Chain, n int64) (f []PlanFilter, why NotViewed, ok bool)
-}
-
-// NewPlan makes the plan of an image from its header and the options.
-func NewPlan(ctx context.Context, h *cdf3.Header, size int64, o *PlanOptions, lay Layout) (*Resolved, error) {
+// NewPlan makes the plan of an image of size bytes in a layout.
+func NewPlan(ctx context.Context, h *cdf3.Header, size int64, o *Spec, lay Layout) (*Resolved, error) {
 	p := &Plan{
 		Format: formatVersion, Features: features, Writer: "cdfz " + Version,
 		Image: PlanImage{size, h.Len}, Block: o.Block, Vars: []PlanVar{}, Groups: [][]int{},
@@ -101,7 +63,7 @@ type planBuilder struct {
 	p       *Plan
 	lay     Layout
 	h       *cdf3.Header
-	o       *PlanOptions
+	o       *Spec
 	chains  map[string]int
 	known   map[string]planChain
 	headers int64 // of blocks, that the plan may still have
@@ -133,10 +95,8 @@ func (b *planBuilder) chain(c filters.Chain, blockLen int64) (int, NotViewed) {
 	var why NotViewed
 	if b.p.Zarr.HasView() {
 		pf, why = PlanFilters(c, blockLen)
-		if b.o.Kept != nil {
-			if kept, w, ok := b.o.Kept(c, blockLen); ok {
-				pf, why = slices.Clone(kept), w
-			}
+		if kept, w, ok := b.o.keptCodecs(c, blockLen); ok {
+			pf, why = slices.Clone(kept), w
 		}
 		text = string(EncodeJSON(pf))
 	} else {
@@ -161,19 +121,12 @@ func (b *planBuilder) addVars() error {
 	h := b.h
 	segs, reasons := unlimited.Plan(h, b.p.Image.Size)
 	pooled := make([]bool, len(h.Vars))
-	var pools []*pool
-	switch {
-	case b.lay != Pooled:
-	case b.o.Pools != nil:
-		pools = b.givenPools()
-	default:
-		var err error
-		if pools, err = b.poolsThatPay(choosePools(b.ctx, h, b.o.poolBlock(), b.mayPool(reasons))); err != nil {
-			return err
-		}
+	var pools []*Pool
+	if b.lay == Pooled {
+		pools = b.o.Pools
 	}
 	for _, p := range pools {
-		for _, n := range p.vars {
+		for _, n := range p.Vars {
 			pooled[n] = true
 		}
 	}
@@ -188,7 +141,7 @@ func (b *planBuilder) addVars() error {
 		if pooled[i] || reasons[i] != unlimited.Blocked || len(v.Shape) > MaxRank {
 			continue
 		}
-		if _, filtered := b.o.Named(v.Name); names.Pooled && v.Len < pooledBelow && !filtered {
+		if names.Pooled && v.Len < PooledBelow && !b.o.Vars[i].Filtered {
 			continue
 		}
 		if err := b.addVar(i, segs[i], &names); err != nil {
@@ -207,13 +160,7 @@ func (b *planBuilder) addVars() error {
 // long.
 func (b *planBuilder) addVar(i int, seg unlimited.Segment, names *PathNames) error {
 	v := &b.h.Vars[i]
-	var block []int64
-	if b.o.Shape != nil {
-		var err error
-		if block, err = b.o.Shape(i); err != nil {
-			return err
-		}
-	}
+	block := b.o.Vars[i].Block
 	if block == nil {
 		block = BlockShape(v.Shape, v.Type.Size(), b.o.Block)
 	}
@@ -231,7 +178,7 @@ func (b *planBuilder) addVar(i int, seg unlimited.Segment, names *PathNames) err
 		return fmt.Errorf("archive: %w", ErrMetadata)
 	}
 	b.headers -= g.Blocks * per
-	chain, err := b.o.Chain(v.Name, v.Type, g)
+	chain, err := b.o.ChainOf(v, i, g)
 	if err != nil {
 		return err
 	}
@@ -247,33 +194,19 @@ func (b *planBuilder) addVar(i int, seg unlimited.Segment, names *PathNames) err
 	return nil
 }
 
-// mayPool lists the variables that may lie in pools.
-func (b *planBuilder) mayPool(reasons []unlimited.Reason) []int {
-	vars := make([]int, 0, len(b.h.Vars))
-	for i := range b.h.Vars {
-		if reasons[i] == unlimited.Blocked && b.h.Vars[i].Len > 0 && !b.ownBlocks(i) {
-			vars = append(vars, i)
-		}
-	}
-	return vars
-}
-
-// ownBlocks reports whether the user has chosen a chain or a block shape for variable n, so that it is in
-// no pool.
-func (b *planBuilder) ownBlocks(n int) bool {
-	v := &b.h.Vars[n]
-	named, filtered := b.o.Named(v.Name)
-	return filtered || named && v.Len >= pooledBelow
-}
-
 // addPool adds a pool to the plan.
-func (b *planBuilder) addPool(p *pool) error {
-	pp, g, chain, err := b.layPool(p)
+func (b *planBuilder) addPool(p *Pool) error {
+	g, err := p.Geometry()
 	if err != nil {
 		return err
 	}
+	chain, err := p.ChainOf(g)
+	if err != nil {
+		return err
+	}
+	pp := p.PlanPool
 	pp.Chain, _ = b.chain(chain, g.BlockLen)
-	b.p.Rest.Len -= p.bytes
+	b.p.Rest.Len -= p.Bytes
 	b.p.Pools = append(b.p.Pools, pp)
 	return nil
 }

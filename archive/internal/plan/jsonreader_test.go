@@ -17,6 +17,7 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/testdata/seeds"
+	"github.com/cdfz-format/cdfz/unlimited"
 )
 
 // sameAsJSON reports whether read accepts b. If so, it requires that encoding/json
@@ -62,7 +63,7 @@ func testPlans(t testing.TB, files map[string][]byte) map[string]*Resolved {
 		h, err := cdf3.Read(bytes.NewReader(image), int64(len(image)))
 		require.NoError(t, err)
 		for _, lay := range []Layout{Viewed, Pooled} {
-			l, err := NewPlan(t.Context(), h, int64(len(image)), testOptions(), lay)
+			l, err := NewPlan(t.Context(), h, int64(len(image)), testSpec(t, h, int64(len(image)), lay), lay)
 			require.NoError(t, err)
 			plans[name+"/"+string(lay)] = l
 		}
@@ -70,15 +71,21 @@ func testPlans(t testing.TB, files map[string][]byte) map[string]*Resolved {
 	return plans
 }
 
-// testOptions returns options with small blocks of two filters.
-func testOptions() *PlanOptions {
+// testSpec returns a spec with small blocks of two filters, and pools in the layout Pooled.
+func testSpec(t testing.TB, h *cdf3.Header, size int64, lay Layout) *Spec {
 	chain := filters.Chain{{ID: filters.Shuffle, Params: []uint32{4}}, {ID: filters.Deflate, Params: []uint32{6}}}
-	return &PlanOptions{
-		Block: 1 << 10, Memory: 8 << 10, Headers: 1 << 20,
-		Chain: func(string, cdf3.Type, *Geometry) (filters.Chain, error) { return chain, nil },
-		Pool:  func([]int, cdf3.Type, *Geometry) (filters.Chain, error) { return chain[1:], nil },
-		Named: func(string) (named, filtered bool) { return false, false },
+	s := &Spec{Block: 1 << 10, Memory: 8 << 10, Headers: 1 << 20, Vars: make([]VarSpec, len(h.Vars))}
+	for i := range s.Vars {
+		s.Vars[i].Chain = chain
 	}
+	if lay == Pooled {
+		_, blocked := unlimited.Plan(h, size)
+		s.Pools = Pools(t.Context(), h, blocked, s, 0)
+		for _, p := range s.Pools {
+			p.Chain = chain[1:]
+		}
+	}
+	return s
 }
 
 // encoded returns the JSON of a plan.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/cdf3"
-	"github.com/cdfz-format/cdfz/filters"
 )
 
 // TestZarrFill checks the fill values of the view: those of _FillValue, if it is one value of
@@ -53,11 +52,7 @@ func TestZarrFill(t *testing.T) {
 	} {
 		h := &cdf3.Header{Version: cdf3.Data64, Dims: []cdf3.Dim{{Name: "x", Len: 3}}, Vars: []cdf3.Var{{Name: "v", Type: c.typ, DimIDs: []int{0}, Attrs: c.attrs}}}
 		require.NoError(t, h.Layout())
-		l, err := plan.NewPlan(t.Context(), h, h.Vars[0].Begin+h.Vars[0].Len, &plan.PlanOptions{
-			Block: 1 << 10, Headers: 1 << 20,
-			Chain: func(string, cdf3.Type, *plan.Geometry) (filters.Chain, error) { return nil, nil },
-			Named: func(string) (named, filtered bool) { return false, false },
-		}, plan.Viewed)
+		l, err := plan.NewPlan(t.Context(), h, h.Vars[0].Begin+h.Vars[0].Len, &plan.Spec{Block: 1 << 10, Headers: 1 << 20, Vars: make([]plan.VarSpec, 1)}, plan.Viewed)
 		require.NoError(t, err)
 		files, err := ZarrMeta(t.Context(), h, l.Plan, 1<<20)
 		require.NoError(t, err)

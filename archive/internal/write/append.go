@@ -1,4 +1,4 @@
-package archive
+package write
 
 import (
 	"bytes"
@@ -12,21 +12,24 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 	"github.com/cdfz-format/cdfz/archive/internal/image"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
+	"github.com/cdfz-format/cdfz/archive/internal/read"
 	"github.com/cdfz-format/cdfz/blockidx"
 )
 
 // Result describes a written archive.
 type Result struct {
-	Size   int64  // of the archive, in bytes
-	Layout string // as in [Info]
-	View   bool   // whether the archive is also a Zarr store
-	Blocks int64
-	Parity int64  // bytes of Size that parity takes
-	Copied int64  // blocks whose stored bytes [Rewrite] copied
-	SHA256 string // of the image, in hexadecimal digits
-	Loss   *Loss  // values that were rounded; nil: none
+	Size   int64 // in bytes
+	SHA256 string
+	Again  bool // parts of the image were read again after they had been hashed
+}
 
-	again bool // parts of the image were read again after they had been hashed
+// Options are what an archive has besides its plan, and how it is written.
+type Options struct {
+	Name     string     // of the image
+	Loss     *plan.Loss // what rounding lost, or nil
+	Workers  int
+	Progress func(done int64) // called with the bytes of the image done so far; or nil
+	Memo     *encode.Memo     // blocks encoded before, or nil
 }
 
 // archiveWriter appends entries and collects the data for the tail.
@@ -78,27 +81,38 @@ func (w *archiveWriter) block(j *encode.BlockJob) error {
 	return w.write(j.Bytes())
 }
 
-// write writes the archive of an image. sums are those of the image, or nil to compute them
-// on the way.
-func (d *draft) write(ctx context.Context, dst io.Writer, src io.ReaderAt, sums *image.Sums) (*Result, error) {
-	return d.writeWith(dst, func(w *archiveWriter) (image.Sums, error) { return d.writeBlocks(ctx, w, src, sums) })
+// Image writes the archive of an image. sums are those of the image, which is then in memory, or nil to compute
+// them on the way.
+func (d *Draft) Image(ctx context.Context, dst io.Writer, src io.ReaderAt, sums *image.Sums, o *Options) (*Result, error) {
+	return d.write(dst, o, func(w *archiveWriter) (image.Sums, error) { return d.writeBlocks(ctx, w, src, sums, o) })
 }
 
-// writeWith writes the archive. body appends all blocks and returns the sums of the image.
-func (d *draft) writeWith(dst io.Writer, body func(w *archiveWriter) (image.Sums, error)) (*Result, error) {
-	table, err := blockidx.NewTable(d.l.Blocks)
+// Again writes the archive of an image from another archive of it, from which blocks are copied where that is
+// possible. It returns how many.
+func (d *Draft) Again(ctx context.Context, dst io.Writer, from *read.Reader, o *Options) (res *Result, copied int64, err error) {
+	res, err = d.write(dst, o, func(w *archiveWriter) (sums image.Sums, err error) {
+		copied, err = d.rewriteBlocks(ctx, w, from, o)
+		return image.Sums{SHA256: from.Man.SHA256, Tree: from.Man.Tree}, err
+	})
+	return res, copied, err
+}
+
+// write writes the archive. body appends all blocks and returns the sums of the image.
+func (d *Draft) write(dst io.Writer, o *Options, body func(w *archiveWriter) (image.Sums, error)) (*Result, error) {
+	l := d.Plan
+	table, err := blockidx.NewTable(l.Blocks)
 	if err != nil {
 		return nil, err
 	}
 	defer table.Close()
-	w := &archiveWriter{w: dst, table: table, l: d.l}
-	for i := range d.front {
-		if err := w.meta(&d.front[i]); err != nil {
+	w := &archiveWriter{w: dst, table: table, l: l}
+	for i := range d.Front {
+		if err := w.meta(&d.Front[i]); err != nil {
 			return nil, err
 		}
 	}
 	w.man.Front = plan.Front{Len: w.off, CRC32: plan.Hex32(w.crc)}
-	entry := &d.front[0]
+	entry := &d.Front[0]
 	w.man.Plan = plan.Place{Off: entry.End() - entry.Stored, Len: entry.Stored, CRC32: plan.Hex32(czip.CRC(entry.Payload))}
 	sums, err := body(w)
 	if err != nil {
@@ -107,37 +121,37 @@ func (d *draft) writeWith(dst io.Writer, body func(w *archiveWriter) (image.Sums
 	if err := d.writeCopies(w); err != nil {
 		return nil, err
 	}
-	w.man.SetName(d.o.Name)
-	w.man.Size = d.l.Image.Size
+	w.man.SetName(o.Name)
+	w.man.Size = l.Image.Size
 	w.man.SHA256, w.man.Tree = sums.SHA256, sums.Tree
-	w.man.Loss = d.o.loss
-	w.man.Blocks = d.l.Blocks
-	w.man.Entries = int64(len(d.front)) + d.l.Blocks + int64(len(w.back)) + 2
+	w.man.Loss = o.Loss
+	w.man.Blocks = l.Blocks
+	w.man.Entries = int64(len(d.Front)) + l.Blocks + int64(len(w.back)) + 2
 	man := czip.NewMeta(czip.ManifestName, plan.EncodeJSON(w.man))
 	if err := w.meta(&man); err != nil {
 		return nil, err
 	}
-	t := plan.TailWriter{L: d.l, Front: entriesOf(d.front), Table: table, Back: w.back, Man: man.ZipEntry, ManCRC: czip.CRC(man.Payload)}
+	t := plan.TailWriter{L: l, Front: entriesOf(d.Front), Table: table, Back: w.back, Man: man.ZipEntry, ManCRC: czip.CRC(man.Payload)}
 	n, err := t.WriteTo(dst)
 	if err != nil {
 		return nil, err
 	}
-	return &Result{Size: w.off + n, Layout: string(d.l.Layout()), View: d.l.Zarr.HasView(), Blocks: d.l.Blocks, SHA256: w.man.SHA256, Loss: lossOf(w.man.Loss), again: w.again}, nil
+	return &Result{Size: w.off + n, SHA256: w.man.SHA256, Again: w.again}, nil
 }
 
 // writeCopies writes the second copies of the plan and of block 0 of the rest, if they
 // cost little; see docs/FORMAT.md, "Second copies".
-func (d *draft) writeCopies(w *archiveWriter) error {
+func (d *Draft) writeCopies(w *archiveWriter) error {
 	if w.head == nil {
 		return nil
 	}
-	entry := &d.front[0]
+	entry := &d.Front[0]
 	both := plan.CopyEntries(entry.ZipEntry, w.first, w.off)
 	cost := both[1].End() - w.off
 	for i := range both {
 		cost += int64(len(both[i].AppendCentral(nil)))
 	}
-	if cost > w.man.Stored/plan.CopiesShare || d.structural()+w.man.Stored+cost > d.l.Image.Size {
+	if cost > w.man.Stored/plan.CopiesShare || d.Structural()+w.man.Stored+cost > d.Plan.Image.Size {
 		return nil
 	}
 	for i, payload := range [][]byte{entry.Payload, w.head} {
@@ -150,23 +164,18 @@ func (d *draft) writeCopies(w *archiveWriter) error {
 }
 
 // writeBlocks cuts, encodes and appends all blocks. It returns the sums of the image,
-// computed on the way unless they are given. If they are given, the image is in memory.
-func (d *draft) writeBlocks(ctx context.Context, w *archiveWriter, src io.ReaderAt, known *image.Sums) (sums image.Sums, err error) {
+// computed on the way unless they are given.
+func (d *Draft) writeBlocks(ctx context.Context, w *archiveWriter, src io.ReaderAt, known *image.Sums, o *Options) (sums image.Sums, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	done := int64(0)
-	c := &encode.Cutter{L: d.l, R: src, Read: func(n int64) {
-		if done += n; d.o.Progress != nil {
-			d.o.Progress(done)
-		}
-	}}
+	c := &encode.Cutter{L: d.Plan, R: src, Read: o.counter()}
 	var sweep *image.Sweep
 	if known == nil {
-		sweep = image.NewSweep(ctx, src, d.l)
+		sweep = image.NewSweep(ctx, src, d.Plan)
 		defer sweep.Close()
 		c.R, c.Tail = sweep, sweep.Tail()
 	}
-	p := encode.StartPipeline(ctx, d.l, d.o.Workers, d.memo, w.block)
+	p := encode.StartPipeline(ctx, d.Plan, o.Workers, o.Memo, w.block)
 	c.Sink = p
 	if err = c.Header(); err == nil {
 		err = c.All()
@@ -182,6 +191,28 @@ func (d *draft) writeBlocks(ctx context.Context, w *archiveWriter, src io.Reader
 	}
 	w.again = sweep.Again
 	return sums, nil
+}
+
+// rewriteBlocks appends all blocks, copied or encoded, and returns how many are copied.
+func (d *Draft) rewriteBlocks(ctx context.Context, w *archiveWriter, from *read.Reader, o *Options) (copied int64, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	p := encode.StartPipeline(ctx, d.Plan, o.Workers, nil, w.block)
+	r := &encode.Rewriter{L: d.Plan, From: from, Sink: p, Read: o.counter()}
+	if err := p.Finish(r.All(ctx)); err != nil {
+		return 0, fmt.Errorf("archive: %w", err)
+	}
+	return r.Copied, nil
+}
+
+// counter returns a function that is called with the number of further bytes that are done.
+func (o *Options) counter() func(n int64) {
+	done := int64(0)
+	return func(n int64) {
+		if done += n; o.Progress != nil {
+			o.Progress(done)
+		}
+	}
 }
 
 func entriesOf(m []czip.MetaEntry) []czip.ZipEntry {
