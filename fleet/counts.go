@@ -44,6 +44,9 @@ type Summary struct {
 	Other        int64            `json:"other"`         // no files for the verb, in a folder without a list
 	Failed       int64            `json:"failed"`        // sum of Failures
 	Failures     map[string]int64 `json:"failures"`      // by kind
+	Damaged      int64            `json:"damaged"`       // failures with exit code 3 of cdfz
+	Lasting      int64            `json:"lasting"`       // failures with exit code 4: they will come again
+	Planned      int64            `json:"planned"`       // would be done, in a dry run; Bytes and ArchiveBytes are theirs
 	Bytes        int64            `json:"bytes"`         // of the netCDF files that are done
 	ArchiveBytes int64            `json:"archive_bytes"` // of their archives
 	Ratio        float64          `json:"ratio"`         // 0 without files
@@ -55,6 +58,8 @@ type Summary struct {
 // summary returns the sums of a shard.
 func (r *shardRun) summary() Summary {
 	s := Summary{Failures: map[string]int64{}, Shards: 1, Starts: r.starts, LargestShard: r.size}
+	s.Other = r.others
+	s.Planned, s.Unchanged, s.Bytes, s.ArchiveBytes = r.plan.Planned, r.plan.Unchanged, r.plan.Size, r.plan.Stored
 	for _, e := range r.done {
 		switch e.Outcome {
 		case "ok":
@@ -70,6 +75,12 @@ func (r *shardRun) summary() Summary {
 	for _, f := range r.failures {
 		s.Failures[f.Kind]++
 		s.Failed++
+		switch f.Exit {
+		case exitDamaged:
+			s.Damaged++
+		case exitLasting:
+			s.Lasting++
+		}
 	}
 	return s
 }
@@ -80,6 +91,9 @@ func (s *Summary) add(t *Summary) {
 	s.Unchanged += t.Unchanged
 	s.Other += t.Other
 	s.Failed += t.Failed
+	s.Damaged += t.Damaged
+	s.Lasting += t.Lasting
+	s.Planned += t.Planned
 	s.Bytes += t.Bytes
 	s.ArchiveBytes += t.ArchiveBytes
 	s.Shards += t.Shards

@@ -18,6 +18,7 @@ type Failure struct {
 	Source string // path or URL
 	Kind   string // outcome of cdfz's log: damaged, other, failed, interrupted, kept; or killed, usage
 	Reason string
+	Exit   int // exit code of cdfz for this file: 3 for damage, 4 if the same command will fail again
 }
 
 // failureLine is a failure in the file of Job.Failures.
@@ -26,6 +27,7 @@ type failureLine struct {
 	SourceBytes []byte `json:"source_bytes,omitempty"` // of a name that is not UTF-8
 	Kind        string `json:"kind"`
 	Reason      string `json:"reason"`
+	Exit        int    `json:"exit"`
 }
 
 // failuresHead is the first line of that file.
@@ -72,7 +74,7 @@ func (w *failuresFn) write(failures func(*Failure) bool) error {
 	}
 	var one Failure
 	for failures(&one) {
-		line := failureLine{Source: one.Source, Kind: one.Kind, Reason: one.Reason}
+		line := failureLine{Source: one.Source, Kind: one.Kind, Reason: one.Reason, Exit: one.Exit}
 		if !utf8.ValidString(one.Source) {
 			line.SourceBytes = []byte(one.Source)
 		}

@@ -56,6 +56,8 @@ type Job struct {
 	Large  int64
 	// Catalogue makes a part of a catalogue for each shard of archives.
 	Catalogue bool
+	// DryRun archives nothing. Only the sums and the failures are written.
+	DryRun bool
 	// Program is the path of cdfz, and Args are further arguments for Verb.
 	Program string
 	Args    []string
@@ -89,6 +91,8 @@ func (j *Job) Check() error {
 		return bad("expected a target s3://BUCKET/PREFIX/ with a slash at the end, found %q", j.Target)
 	case j.Catalogue && j.Verb != "archive":
 		return bad("only archive makes a catalogue")
+	case j.DryRun && j.Verb != "archive":
+		return bad("%s has no dry run", j.Verb)
 	case j.Dir == "" || j.Failures == "" || j.Summary == "" || j.Run == "" || j.Program == "":
 		return bad("Dir, Failures, Summary, Run and Program must be set")
 	case j.Shards < 1 || j.Shards > maxShards:

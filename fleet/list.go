@@ -28,6 +28,8 @@ type Item struct {
 	Size int64
 	// Error, if not "", is why a folder could not be listed. Nothing below it is in the list.
 	Error string
+	// Exit is the exit code of cdfz for this error.
+	Exit int
 }
 
 // maxName bounds a name of a list, in bytes. Systems and stores allow up to 4096.
@@ -114,7 +116,11 @@ func (j *Job) walk(ctx context.Context, emit func(Item)) error {
 			if errors.As(err, &cause) {
 				err = cause.Err
 			}
-			emit(Item{[]byte(filepath.ToSlash(rel)), 0, err.Error()})
+			exit := exitFailed
+			if errors.Is(err, fs.ErrPermission) {
+				exit = exitLasting
+			}
+			emit(Item{[]byte(filepath.ToSlash(rel)), 0, err.Error(), exit})
 			return fs.SkipDir
 		}
 		if !d.Type().IsRegular() || atomicfile.IsTemporary(d.Name()) || !j.wants(rel) {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -29,7 +30,7 @@ func (f *runFn) ProcessElement(ctx context.Context, shard string, items func(*It
 	for items(&it) {
 		if it.Error != "" { // a local folder
 			name := filepath.Join(f.Job.Source, filepath.FromSlash(string(it.Name)))
-			r.failures = append(r.failures, Failure{name, "failed", it.Error})
+			r.failures = append(r.failures, Failure{name, "failed", it.Error, it.Exit})
 			it = Item{}
 			continue
 		}
@@ -64,12 +65,15 @@ type shardRun struct {
 	done     map[string]runlog.Entry
 	failures []Failure
 	starts   int64 // of cdfz
+	plan     plan  // of a dry run
+	others   int64 // files of another kind that it has found
 }
 
 // call is a command of cdfz for files of a shard.
 type call struct {
 	args  []string
-	names []string // as cdfz gets them
+	names []string  // as cdfz gets them
+	out   io.Writer // of standard output; nil for none
 }
 
 // calls returns the commands for the shard: one, or one for each folder of a store, because cdfz
@@ -80,14 +84,7 @@ func (r *shardRun) calls() (all []call) {
 	}
 	one := func(names []string, target string, file ...string) {
 		c := call{names: names}
-		c.args = append([]string{r.Verb, "-q", "--files-from", "-", "--null", "--log", r.file(r.Verb + ".jsonl")}, r.Args...)
-		if r.Verb == "archive" && !s3.IsURL(target) {
-			c.args = append(c.args, "--receipts", r.file("receipts.jsonl"))
-		}
-		if target != "" {
-			c.args = append(c.args, "-o", folder(target))
-		}
-		c.args = append(c.args, file...)
+		c.args = append(r.arguments(target, r.file("receipts.jsonl"), r.file(r.Verb+".jsonl")), file...)
 		all = append(all, c)
 	}
 	if !s3.IsURL(r.Source) {
@@ -100,7 +97,7 @@ func (r *shardRun) calls() (all []call) {
 		if r.Target != "" {
 			// Any text may be a key. A folder "../x" would lead out of the target.
 			if !fs.ValidPath(n) || strings.IndexByte(n, 0) >= 0 {
-				r.failures = append(r.failures, Failure{r.Source + n, "failed", fmt.Sprintf("expected a key that is the path of a file, found %q", n)})
+				r.failures = append(r.failures, Failure{r.Source + n, "failed", fmt.Sprintf("expected a key that is the path of a file, found %q", n), exitLasting})
 				continue
 			}
 			dir = path.Dir(n)
@@ -118,6 +115,36 @@ func (r *shardRun) calls() (all []call) {
 	return all
 }
 
+// arguments returns those of a command of cdfz for a list on standard input. A dry run has no log.
+func (j *Job) arguments(target, receipts, log string) []string {
+	args := append([]string{j.Verb, "--files-from", "-", "--null"}, j.Args...)
+	switch {
+	case j.DryRun:
+		args = append(args, "--dry-run", "--json")
+	case log != "":
+		args = append(args, "-q", "--log", log)
+	}
+	if j.Verb == "archive" && !s3.IsURL(target) {
+		args = append(args, "--receipts", receipts)
+	}
+	if target != "" {
+		args = append(args, "-o", folder(target))
+	}
+	return args
+}
+
+// Probe returns the arguments of a command of cdfz that finds out, with an empty list on standard input,
+// whether cdfz accepts the command line. It archives nothing.
+func (j *Job) Probe() []string {
+	probe := *j
+	probe.DryRun = j.Verb == "archive"
+	args := probe.arguments(j.Target, filepath.Join(j.Dir, "none"), "")
+	if !s3.IsURL(j.Source) {
+		args = append(args, folder(j.Source))
+	}
+	return args
+}
+
 // folder returns the name of a folder or a prefix with a slash at its end.
 func folder(name string) string {
 	if strings.HasSuffix(name, "/") || strings.HasSuffix(name, string(filepath.Separator)) {
@@ -132,6 +159,12 @@ func (r *shardRun) file(suffix string) string { return filepath.Join(r.Dir, r.sh
 func (r *shardRun) run(ctx context.Context) error {
 	r.done = map[string]runlog.Entry{}
 	for _, c := range r.calls() {
+		if r.DryRun {
+			if err := r.dry(ctx, c); err != nil {
+				return err
+			}
+			continue
+		}
 		if err := r.repeat(ctx, c); err != nil {
 			return err
 		}
@@ -154,7 +187,7 @@ func (r *shardRun) run(ctx context.Context) error {
 	if !s3.IsURL(r.Target) {
 		args = append(args, "--receipts", r.file("receipts.jsonl"))
 	}
-	return r.catalogue(ctx, call{args, archives})
+	return r.catalogue(ctx, call{args: args, names: archives})
 }
 
 // catalogue makes the part of a catalogue.
@@ -165,7 +198,7 @@ func (r *shardRun) catalogue(ctx context.Context, c call) error {
 			return err
 		}
 		if n == r.Attempts {
-			r.failures = append(r.failures, Failure{Source: r.file("parquet"), Kind: kindOf(end), Reason: end.reason()})
+			r.failures = append(r.failures, Failure{r.file("parquet"), kindOf(end), end.reason(), end.exit()})
 			return nil
 		}
 		if err := r.wait(ctx, n); err != nil {
@@ -203,8 +236,8 @@ func (r *shardRun) repeat(ctx context.Context, c call) error {
 					r.done[e.SourceName()] = e // a folder may hold other files
 					continue
 				}
-				failed = append(failed, Failure{e.SourceName(), e.Outcome, e.Error})
-				again = again || e.Outcome == "failed" || e.Outcome == "interrupted"
+				failed = append(failed, Failure{e.SourceName(), e.Outcome, e.Error, e.Exit})
+				again = again || e.Exit != exitLasting && (e.Outcome == "failed" || e.Outcome == "interrupted")
 			}
 		}
 		// Without a summary, or with a code that no line explains, some files may have no line.
@@ -237,7 +270,7 @@ func (r *shardRun) missing(c call, failed []Failure, end ending) (more []Failure
 			n = filepath.Join(r.Source, filepath.FromSlash(n))
 		}
 		if _, ok := r.done[n]; !ok && !listed[n] {
-			more = append(more, Failure{n, kindOf(end), end.reason()})
+			more = append(more, Failure{n, kindOf(end), end.reason(), end.exit()})
 		}
 	}
 	return more
@@ -246,8 +279,13 @@ func (r *shardRun) missing(c call, failed []Failure, end ending) (more []Failure
 // maxDoubles is how often the pause between two attempts doubles.
 const maxDoubles = 6
 
-// exitUsage is the exit code of cdfz if the command line is wrong. Nothing was written then.
-const exitUsage = 2
+// Exit codes of cdfz.
+const (
+	exitFailed  = 1
+	exitUsage   = 2 // the command line is wrong, and nothing was written
+	exitDamaged = 3
+	exitLasting = 4 // the same command will fail again
+)
 
 // ending is how a process ended.
 type ending struct {
@@ -255,6 +293,14 @@ type ending struct {
 	code    int // -1 for a signal
 	state   string
 	message string // the end of its standard error
+}
+
+// exit returns the exit code of a file that has no line in the log.
+func (e ending) exit() int {
+	if e.code < exitFailed {
+		return exitFailed
+	}
+	return e.code
 }
 
 func (e ending) reason() string {
@@ -270,7 +316,7 @@ func kindOf(e ending) string {
 	switch {
 	case e.code == exitUsage:
 		return "usage"
-	case e.code == 3:
+	case e.code == exitDamaged:
 		return "damaged"
 	case e.code < 0 || e.code > 128:
 		return "killed"
@@ -305,7 +351,10 @@ func (r *shardRun) start(ctx context.Context, c call) (ending, error) {
 	cmd.WaitDelay = 10 * time.Second
 	cmd.Stdin = strings.NewReader(strings.Join(c.names, "\x00") + "\x00")
 	var messages tail
-	cmd.Stderr = &messages
+	cmd.Stdout, cmd.Stderr = c.out, &messages
+	if err := tie(cmd); err != nil {
+		return ending{}, err
+	}
 	r.starts++
 	err := cmd.Run()
 	if ctx.Err() != nil {

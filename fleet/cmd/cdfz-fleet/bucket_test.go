@@ -113,7 +113,7 @@ func TestStore(t *testing.T) {
 	}
 	f.refuse = func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/in/"+filepath.ToSlash(poisoned)) }
 	sum, code, msg = run1(t, dir, "archive", "-source", "s3://bucket/in/", "-o", "arch", "-dir", "jobs", "-shards", "3", "-attempts", "20", "-failures", "failed")
-	require.Equal(t, exitFailed, code, msg)
+	require.Equal(t, exitLasting, code, msg)
 	require.EqualValues(t, len(want)-1, sum.Files)
 	require.Equal(t, map[string]int64{"failed": 3}, sum.Failures)
 	var failed []any

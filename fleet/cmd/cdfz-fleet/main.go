@@ -23,7 +23,15 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/jobopts"
-	"github.com/apache/beam/sdks/v2/go/pkg/beam/x/beamx"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners"
+
+	// Not all runners of package beamx: the flags of Dataflow, such as its own -dry_run, would seem to
+	// work. Its workers share no folder, so it is of no use here.
+	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/core/runtime/exec/optimized"
+	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/flink"
+	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
+	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/spark"
+	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/universal"
 
 	"github.com/cdfz-format/cdfz/fleet"
 	"github.com/cdfz-format/cdfz/remote/s3"
@@ -34,11 +42,18 @@ const (
 	exitFailed  = 1
 	exitUsage   = 2
 	exitDamaged = 3
+	exitLasting = 4
 )
 
-var job fleet.Job
+var (
+	job fleet.Job
+	own = map[string]bool{} // names of the flags of this program
+)
 
 func init() {
+	beams := map[string]bool{}
+	flag.VisitAll(func(f *flag.Flag) { beams[f.Name] = true })
+	defer flag.VisitAll(func(f *flag.Flag) { own[f.Name] = !beams[f.Name] })
 	flag.StringVar(&job.Source, "source", ".", "folder, or s3://BUCKET/PREFIX/")
 	flag.StringVar(&job.List, "list", "", "file of names below the source; without it, all files are taken")
 	flag.BoolVar(&job.Null, "null", false, "names in the list end in a zero byte, as find -print0 writes them")
@@ -50,6 +65,8 @@ func init() {
 	flag.BoolVar(&job.Catalogue, "catalogue", false, "make a part of a catalogue for each shard")
 	flag.StringVar(&job.Program, "cdfz", "cdfz", "the program cdfz on the workers")
 	flag.IntVar(&job.Attempts, "attempts", 4, "how often cdfz is started for a shard if errors may pass")
+	flag.BoolVar(&job.DryRun, "dry_run", false, "archive nothing: count what would be archived, and estimate its size, as cdfz archive --dry-run")
+	flag.BoolVar(&job.DryRun, "dry-run", false, "the same as -dry_run")
 	flag.DurationVar(&job.Wait, "wait", time.Second, "pause before the second attempt, which doubles six times at most")
 	flag.Usage = func() {
 		fmt.Fprint(os.Stderr, "usage: cdfz-fleet archive|verify|restore [flags] [-- further arguments of cdfz]\n")
@@ -64,6 +81,10 @@ func main() {
 		os.Args = append(os.Args[:1], os.Args[2:]...)
 	}
 	flag.Parse()
+	if f := workerFlag(); f != "" && job.Verb != "" {
+		fmt.Fprintf(os.Stderr, "cdfz-fleet: -%s is for workers, which runners start\n", f)
+		os.Exit(exitUsage)
+	}
 	beam.Init() // does not return in a worker
 	job.Args = flag.Args()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -72,7 +93,13 @@ func main() {
 }
 
 func run(ctx context.Context) int {
-	err := prepare()
+	err := checkFlags(own)
+	if err == nil {
+		err = prepare()
+	}
+	if err == nil {
+		err = checkArgs(ctx, &job)
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "cdfz-fleet:", err)
 		if errors.Is(err, fleet.ErrJob) {
@@ -82,7 +109,10 @@ func run(ctx context.Context) int {
 	}
 	p, s := beam.NewPipelineWithRoot()
 	job.Add(s)
-	if err := beamx.Run(ctx, p); err != nil {
+	if *runners.Runner == "" {
+		*runners.Runner = local
+	}
+	if _, err := beam.Run(ctx, *runners.Runner, p); err != nil {
 		fmt.Fprintln(os.Stderr, "cdfz-fleet:", err)
 		return exitFailed
 	}
@@ -104,13 +134,16 @@ func run(ctx context.Context) int {
 		fmt.Fprintln(os.Stderr, "cdfz-fleet:", err)
 		return exitFailed
 	}
-	switch {
-	case sum.Failed == 0:
+	if sum.Failed == 0 {
 		return 0
-	case sum.Failures["damaged"] == sum.Failed && job.Verb != "archive":
-		return exitDamaged
 	}
 	fmt.Fprintf(os.Stderr, "cdfz-fleet: %d failed, see %s\n", sum.Failed, job.Failures)
+	switch {
+	case sum.Damaged > 0:
+		return exitDamaged
+	case sum.Lasting == sum.Failed:
+		return exitLasting
+	}
 	return exitFailed
 }
 

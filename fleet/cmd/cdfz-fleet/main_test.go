@@ -286,6 +286,35 @@ func TestUsage(t *testing.T) {
 		{"verify -dir d -catalogue", "only archive"},
 		{"archive -o out -dir jobs", "another number of shards"},
 		{"archive -o out -dir d -cdfz ./none", "none"},
+		{"archive -o out -dir d data", `unexpected argument "data"`},
+		{"archive data -o out -dir d", "needs a target"},
+		{"archive -o out -dir d -null", "-null is about the names of -list"},
+		{"archive -o out -dir d -no_such_flag", "not defined: -no_such_flag"},
+		{"archive -o out -dir d -template_location x", "not defined: -template_location"}, // Dataflow's
+		{"archive -o out -dir d -runner dataflow", "expected -runner flink, prism, spark, universal"},
+		{"archive -o out -dir d -runner direct", "expected -runner flink"},
+		{"archive -o out -dir d -async", "runner prism does not heed -async"},
+		{"archive -o out -dir d -parallelism 3", "runner prism does not heed -parallelism"},
+		{"archive -o out -dir d -resource_hints min_ram=1GB", "runner prism does not heed -resource_hints"},
+		{"archive -o out -dir d -environment_type DOCKER", "need -endpoint"},
+		{"archive -o out -dir d -runner spark -endpoint x -parallelism 3", "runner spark does not heed -parallelism"},
+		{"archive -o out -dir d -runner flink", "runner flink needs -endpoint"},
+		{"archive -o out -dir d -runner flink -endpoint x -environment_type LOOPBACK -async", "LOOPBACK end with this program"},
+		{"archive -o out -dir d -worker", "-worker is for workers"},
+		{"verify -dir d -dry_run", "verify has no dry run"},
+		{"restore -o out -dir d --dry-run", "restore has no dry run"},
+		{"archive -o out -dir d -dry_run -catalogue", "a dry run makes no catalogue"},
+		{"archive -o out -dir d -- --no-such-option", "unknown flag: --no-such-option"},
+		{"archive -o out -dir d -- --block 3", "--block"},
+		{"archive -o out -dir d -- --delete-source --balance", "--balance: "},
+		{"archive -o out -dir d -- --dry-run=true", "--dry-run: -dry_run is a flag of this program"},
+		{"archive -o out -dir d -- --shard 1/2", "--shard: "},
+		{"archive -o out -dir d -- --log=x", "--log: "},
+		{"archive -o out -dir d -- -fo x", "-o: "},
+		{"archive -o out -dir d -- -0", "-0: "},
+		{"archive -o out -dir d -- x.nc", "x.nc"},
+		{"archive -o out -dir d -- -- x.nc", "another --"},
+		{"verify -dir d -- --delete-source", "unknown flag: --delete-source"},
 	} {
 		_, code, msg := run1(t, dir, strings.Fields(c.args)...)
 		require.Equal(t, exitUsage, code, "%s: %s", c.args, msg)
@@ -293,10 +322,39 @@ func TestUsage(t *testing.T) {
 	}
 	require.Len(t, sums(t, dir), 1)
 
-	// What cdfz refuses fails in every shard, and nothing else is done.
-	want := tree(t, dir, 5)
-	sum, code, msg := run1(t, dir, "archive", "-source", "data", "-o", "arch", "-dir", "d", "-shards", "2", "--", "--no-such-option")
-	require.Equal(t, exitFailed, code, msg)
-	require.Equal(t, map[string]int64{"usage": int64(len(want))}, sum.Failures)
-	require.NoDirExists(t, filepath.Join(dir, "arch"))
+	require.NoDirExists(t, filepath.Join(dir, "d"))
+}
+
+// TestDryRun counts what would be archived. With sources that would be deleted, nothing is written or
+// deleted but the sums and the failures.
+func TestDryRun(t *testing.T) {
+	dir := t.TempDir()
+	want := tree(t, dir, 12)
+	data := filepath.Join(dir, "data")
+	size := int64(0)
+	for n := range want {
+		st, err := os.Stat(filepath.Join(data, n))
+		require.NoError(t, err)
+		size += st.Size()
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(data, "header.nc"), []byte("CDF\x01\x00\x00\x00\x00\xff\xff\xff\xff"), 0o666))
+	require.NoError(t, os.WriteFile(filepath.Join(data, "README"), []byte("text"), 0o666))
+	before := sums(t, data)
+	for i, flag := range []string{"-dry_run", "--dry-run"} {
+		failures := fmt.Sprintf("f%d", i)
+		sum, code, msg := run1(t, dir, "archive", "-source", "data", "-o", "arch", "-dir", "jobs", "-shards", "3", "-failures", failures, flag, "--", "--delete-source")
+		require.Equal(t, exitLasting, code, msg)
+		require.EqualValues(t, len(want), sum.Planned)
+		require.EqualValues(t, size, sum.Bytes)
+		require.Positive(t, sum.ArchiveBytes)
+		require.Zero(t, sum.Files+sum.Unchanged)
+		require.EqualValues(t, 1, sum.Other)
+		require.EqualValues(t, 1, sum.Failed)
+		require.Len(t, lines(t, filepath.Join(dir, failures)), 2)
+		require.Equal(t, before, sums(t, data))
+		require.NoDirExists(t, filepath.Join(dir, "arch"))
+		written, err := filepath.Glob(filepath.Join(dir, "jobs", "*"))
+		require.NoError(t, err)
+		require.Len(t, written, i+1, "the sums")
+	}
 }

@@ -37,7 +37,7 @@ func TestUnreadable(t *testing.T) {
 	}
 	msg, err := c.CombinedOutput()
 	require.Error(t, err)
-	require.Equal(t, exitFailed, c.ProcessState.ExitCode(), "%s", msg)
+	require.Equal(t, exitLasting, c.ProcessState.ExitCode(), "%s", msg)
 	var failed []any
 	for _, l := range lines(t, filepath.Join(out, "failed"))[1:] {
 		require.Equal(t, "failed", l["kind"])

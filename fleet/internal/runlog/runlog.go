@@ -20,6 +20,7 @@ type Entry struct {
 	Size        int64  `json:"size"`         // of the netCDF file, in bytes
 	ArchiveSize int64  `json:"archive_size"` // in bytes
 	Outcome     string `json:"outcome"`      // ok, unchanged, kept, other, damaged, failed or interrupted
+	Exit        int    `json:"exit"`
 	Error       string `json:"error"`
 }
 

@@ -3,6 +3,7 @@
 package stop
 
 import (
+	"errors"
 	"os"
 )
 
@@ -12,3 +13,7 @@ var signals = []os.Signal{os.Interrupt}
 var passed []os.Signal
 
 func ignorePipe() {}
+
+func inherited(string) (*os.File, error) {
+	return nil, errors.New("this system passes no descriptors on")
+}

@@ -5,6 +5,8 @@ package stop
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"slices"
@@ -21,7 +23,11 @@ const ExitSignal = 128
 const (
 	Interrupt = 2
 	Pipe      = 13
+	terminate = 15
 )
+
+// exitUsage is terminal.ExitUsage.
+const exitUsage = 2
 
 // Catch makes signals cancel the context of the program. Before that, they end the
 // program in the system's default way. Catching signals takes a tenth of the time of
@@ -60,6 +66,7 @@ func ExitCode(ctx context.Context) int {
 // Context returns the context of the program. After Catch, signals cancel it.
 func Context() context.Context {
 	ctx, cancel := context.WithCancelCause(context.Background())
+	watch(cancel)
 	Catch = sync.OnceFunc(func() { catch(cancel) })
 	time.AfterFunc(catchDelay, Catch)
 	ignorePipe()
@@ -103,10 +110,38 @@ func catch(cancel context.CancelCauseFunc) {
 		if n, ok := s.(syscall.Signal); ok {
 			e.number = int(n)
 		}
-		cancel(e)
 		signal.Stop(c) // a second signal ends the program in the default way
-		time.Sleep(time.Duration(grace.Load()))
-		os.Stderr.WriteString("cdfz: interrupted\n")
-		os.Exit(ExitSignal + e.number)
+		end(cancel, e)
+	}()
+}
+
+// end cancels the context of the program, and ends the program if it is still there later.
+func end(cancel context.CancelCauseFunc, e *signalError) {
+	cancel(e)
+	time.Sleep(time.Duration(grace.Load()))
+	os.Stderr.WriteString("cdfz: interrupted\n")
+	os.Exit(ExitSignal + e.number)
+}
+
+// Lifeline is the environment variable with the number of a descriptor, that of a pipe or a socket which
+// the program has inherited. When its other end is closed, the program ends as SIGTERM ends it. So a
+// program that starts cdfz can be killed, and no cdfz of it goes on.
+const Lifeline = "CDFZ_LIFELINE"
+
+// watch ends the program when the other end of the lifeline is closed, if there is one.
+func watch(cancel context.CancelCauseFunc) {
+	text := os.Getenv(Lifeline)
+	if text == "" {
+		return
+	}
+	_ = os.Unsetenv(Lifeline) // programs that cdfz starts do not inherit the descriptor
+	f, err := inherited(text)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "cdfz: %s=%s: %v\n", Lifeline, text, err)
+		os.Exit(exitUsage)
+	}
+	go func() {
+		_, _ = io.Copy(io.Discard, f)
+		end(cancel, &signalError{terminate, "the program that started cdfz has ended"})
 	}()
 }
