@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -38,6 +39,21 @@ func TestAwait(t *testing.T) {
 	} {
 		args := strings.Fields(line)
 		require.NoError(t, command(args...).Run(), line) // makes LOCKED
+		for _, quiet := range []bool{false, true} {      // a second run of a job that cron begins
+			f, err := os.Open(filepath.Join(dir, "LOCKED"))
+			require.NoError(t, err)
+			require.NoError(t, syscall.Flock(int(f.Fd()), syscall.LOCK_EX))
+			again, want := append([]string{args[0], "--no-wait"}, args[1:]...), ""
+			if !quiet {
+				again = slices.DeleteFunc(again, func(a string) bool { return a == "-q" })
+				want = "cdfz: LOCKED: another program is at work with this file\n"
+			}
+			cmd := command(again...)
+			msg, _ := cmd.CombinedOutput()
+			require.Equal(t, 5, cmd.ProcessState.ExitCode(), "%v", again)
+			require.Equal(t, want, string(msg), "%v", again)
+			require.NoError(t, f.Close())
+		}
 		for _, stopped := range []bool{false, true} {
 			f, err := os.Open(filepath.Join(dir, "LOCKED"))
 			require.NoError(t, err)
@@ -65,4 +81,36 @@ func TestAwait(t *testing.T) {
 		}
 		require.NoError(t, os.Remove(filepath.Join(dir, "LOCKED")))
 	}
+}
+
+// TestNoWait locks one of three sources, as another run does that archives it. With --no-wait, the others are
+// done, and the log has no line for that one.
+func TestNoWait(t *testing.T) {
+	dir := t.TempDir()
+	for _, n := range []string{"a.nc", "b.nc", "c.nc"} {
+		classicInto(t, dir, n)
+	}
+	f, err := os.Open(filepath.Join(dir, "b.nc"))
+	require.NoError(t, err)
+	defer f.Close()
+	require.NoError(t, syscall.Flock(int(f.Fd()), syscall.LOCK_EX))
+	for _, c := range []struct{ flag, want string }{
+		{"-v", "cdfz: another program is archiving 1 file, which this run leaves to it\n"}, {"-q", ""},
+	} {
+		cmd := exec.Command(os.Args[0], "archive", "--no-wait", c.flag, "--log", c.flag[1:]+".jsonl", ".")
+		cmd.Args[0] = "cdfz"
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "TESTSCRIPT_COMMAND=cdfz")
+		var msg strings.Builder
+		cmd.Stderr = &msg
+		require.Error(t, cmd.Run())
+		require.Equal(t, 5, cmd.ProcessState.ExitCode(), c.flag)
+		require.Equal(t, c.want, msg.String())
+		log, err := os.ReadFile(filepath.Join(dir, c.flag[1:]+".jsonl"))
+		require.NoError(t, err)
+		require.NotContains(t, string(log), "b.nc")
+		require.Contains(t, string(log), `"files":2,`)
+		require.Contains(t, string(log), `"exit":5}}`)
+	}
+	require.NoFileExists(t, filepath.Join(dir, "b.nc.cdfz"))
+	require.FileExists(t, filepath.Join(dir, "c.nc.cdfz"))
 }

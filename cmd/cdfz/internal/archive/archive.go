@@ -179,6 +179,7 @@ x.nc.gz becomes x.nc.cdfz, which restores x.nc.
 	f.StringArrayVar(&v.proof.copies.places, "copy-at", nil, "where a copy of the tree of archives is: a folder or URL `PLACE`; repeatable")
 	a.SelectFlags(cmd)
 	a.LogFlag(cmd)
+	a.NoWaitFlag(cmd)
 	a.ForceFlag(cmd)
 	a.StatsFlag(cmd)
 	a.RequestsFlag(cmd)
@@ -227,7 +228,12 @@ func (v *archiver) run(ctx context.Context, args []string) error {
 		return err
 	}
 	v.StartProgress("archive", v.files.Sizes()...)
-	if left := v.all(ctx, v.files, false); len(left.Jobs) > 0 {
+	if left := v.all(ctx, v.files, false); len(left.Jobs) > 0 && v.NoWait {
+		v.SetCode(terminal.ExitBusy)
+		if !v.Quiet {
+			v.Message("another program is archiving %s, which this run leaves to it", display.Count(int64(len(left.Jobs)), "file"))
+		}
+	} else if len(left.Jobs) > 0 {
 		v.StartProgress("archive", left.Sizes()...)
 		v.all(ctx, left, true)
 	}

@@ -30,6 +30,7 @@ type App struct {
 
 	// PluginPath is --plugin-path: folders of HDF5 plugins.
 	PluginPath []string
+	NoWait     bool // --no-wait
 	// Entry is what the log will have of the file that this copy of the App works on. Verbs add what
 	// they know.
 	Entry *runlog.Entry

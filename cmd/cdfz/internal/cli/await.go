@@ -6,15 +6,24 @@ import (
 	"os"
 	"time"
 
+	"github.com/spf13/cobra"
+
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 )
 
 // lookAgain is the time between two looks at a lock.
 const lookAgain = 50 * time.Millisecond
 
+// NoWaitFlag adds --no-wait.
+func (a *App) NoWaitFlag(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&a.NoWait, "no-wait", false, "do not wait for another run over the same files or with the same log: end with exit code 5")
+}
+
 // Await calls open, which opens and locks the file name, to which the run adds lines. While another
 // program has locked the file, Await says so once and calls open again: a scheduler may begin a job a
-// second time before the first run of it has ended everywhere. It returns the error of open, which is
+// second time before the first run of it has ended everywhere. With --no-wait, the error is
+// [terminal.ErrBusy] instead. It returns the error of open, which is
 // [atomicfile.ErrLocked] if ctx was done before the file was free. If this run has opened the file
 // before, under any name, Await returns an error at once.
 func (a *App) Await(ctx context.Context, name string, open func() error) error {
@@ -28,6 +37,8 @@ func (a *App) Await(ctx context.Context, name string, open func() error) error {
 			return err
 		case a.addsTo(name):
 			return errors.New("expected a file that no other option names")
+		case a.NoWait:
+			return terminal.ErrBusy
 		case !said:
 			a.Message("%s: another program is adding to this file; waiting for it", name)
 		}

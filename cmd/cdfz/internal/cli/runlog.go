@@ -45,7 +45,7 @@ has the sums. FILE may also be a pipe or /dev/stdout.
 Exit codes, for schedulers: the same command can be run again after any exit code, also after a
 kill: what is done is passed over. 2 is the exception: the command line is wrong. 1 means that some
 files failed, 3 that some are damaged, 4 that some failed and will do so again (no permission, another
-kind of file, a target that exists), 128 + n that signal n has stopped the run.`
+kind of file, a target that exists), 5 that another run is at work (with --no-wait), 128 + n that signal n has stopped the run.`
 
 // OpenLog begins the run in the log of --log, if there is one, after another run that adds to it has
 // ended. EndLog ends it.

@@ -132,6 +132,7 @@ is first restored and checked in a temporary file.`,
 	cmd.Flags().BoolVar(&v.sha256, "sha256", false, "check the SHA-256 of each netCDF file, too")
 	a.SelectFlags(cmd)
 	a.LogFlag(cmd)
+	a.NoWaitFlag(cmd)
 	a.ForceFlag(cmd)
 	a.StatsFlag(cmd)
 	a.RequestsFlag(cmd)

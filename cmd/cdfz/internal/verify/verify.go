@@ -132,6 +132,7 @@ keeps its state. --moved-from DIR tells that what was below DIR was copied to th
 	v.scrub.addFlags(cmd)
 	a.SelectFlags(cmd)
 	a.LogFlag(cmd)
+	a.NoWaitFlag(cmd)
 	a.JSONFlag(cmd)
 	a.StatsFlag(cmd)
 	a.RequestsFlag(cmd)

@@ -19,14 +19,20 @@ const (
 	// ExitLasting means that all failures are lasting: the same command will fail again until somebody
 	// changes a file, a permission or the command.
 	ExitLasting = 4
+	// ExitBusy means that another run is at work, and that the user does not want to wait for it.
+	ExitBusy = 5
 )
+
+// ErrBusy is the error of a file that another run has for itself. With -q, it is not printed.
+var ErrBusy = errors.New("another program is at work with this file")
 
 // ExitText describes the exit codes in help and manual pages.
 const ExitText = `0 success, 1 failure, 2 wrong usage, 3 damaged archive, receipts or catalogue,
 4 failures that the same command will have again: no permission, another kind of file,
 a damaged netCDF header, a target that exists,
+5 another run is at work (only with --no-wait),
 130 interrupted (or 128 + the number of another signal).
-With several files, 3 goes before 1, and 1 before 4.`
+With several files, 3 goes before 1, 1 before 4, and 4 before 5.`
 
 // rank orders exit codes: that of a run is the highest of those of its files. A failure that may pass is
 // above the lasting ones, so that a scheduler begins the run again.
@@ -34,12 +40,14 @@ func rank(code int) int {
 	switch code {
 	case ExitDone:
 		return 0
-	case ExitLasting:
+	case ExitBusy:
 		return 1
-	case ExitFailed:
+	case ExitLasting:
 		return 2
+	case ExitFailed:
+		return 3
 	}
-	return 3 + code
+	return 4 + code
 }
 
 // Worse returns the exit code of two of a run that had both.
@@ -90,6 +98,8 @@ func codeOf(err error) int {
 	switch {
 	case errors.Is(err, archive.ErrCorrupt):
 		return ExitDamaged
+	case errors.Is(err, ErrBusy):
+		return ExitBusy
 	case IsLasting(err):
 		return ExitLasting
 	}

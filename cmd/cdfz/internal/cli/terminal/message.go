@@ -83,6 +83,9 @@ func (a *Terminal) Fail(file string, err error) (string, int) {
 		return text, code
 	}
 	a.SetCode(code)
+	if a.Quiet && errors.Is(err, ErrBusy) {
+		return text, code
+	}
 	if file == "" {
 		file = `""`
 	}
