@@ -46,8 +46,9 @@ const (
 )
 
 var (
-	job fleet.Job
-	own = map[string]bool{} // names of the flags of this program
+	job      fleet.Job
+	progress time.Duration
+	own      = map[string]bool{} // names of the flags of this program
 )
 
 func init() {
@@ -65,6 +66,7 @@ func init() {
 	flag.BoolVar(&job.Catalogue, "catalogue", false, "make a part of a catalogue for each shard")
 	flag.StringVar(&job.Program, "cdfz", "cdfz", "the program cdfz on the workers")
 	flag.IntVar(&job.Attempts, "attempts", 4, "how often cdfz is started for a shard if errors may pass")
+	flag.DurationVar(&progress, "progress", time.Minute, "pause between two lines of progress on standard error, 0 for none")
 	flag.BoolVar(&job.DryRun, "dry_run", false, "archive nothing: count what would be archived, and estimate its size, as cdfz archive --dry-run")
 	flag.BoolVar(&job.DryRun, "dry-run", false, "the same as -dry_run")
 	flag.DurationVar(&job.Wait, "wait", time.Second, "pause before the second attempt, which doubles six times at most")
@@ -111,6 +113,15 @@ func run(ctx context.Context) int {
 	job.Add(s)
 	if *runners.Runner == "" {
 		*runners.Runner = local
+	}
+	if progress > 0 && !*jobopts.Async && !job.DryRun {
+		watch, stop := context.WithCancel(ctx)
+		defer stop()
+		start := time.Now()
+		go job.Watch(watch, progress, func(p fleet.Progress) {
+			fmt.Fprintf(os.Stderr, "cdfz-fleet: %v: %d shards, %d files, %d MB, %d done before, %d failed\n",
+				time.Since(start).Round(time.Second), p.Shards, p.Files, p.Bytes/1e6, p.Unchanged, p.Failed)
+		})
 	}
 	if _, err := beam.Run(ctx, *runners.Runner, p); err != nil {
 		fmt.Fprintln(os.Stderr, "cdfz-fleet:", err)

@@ -287,7 +287,7 @@ func TestUsage(t *testing.T) {
 		{"archive -o out -dir jobs", "another number of shards"},
 		{"archive -o out -dir d -cdfz ./none", "none"},
 		{"archive -o out -dir d data", `unexpected argument "data"`},
-		{"archive data -o out -dir d", "needs a target"},
+		{"archive data -o out -dir d", `unexpected argument "data"`},
 		{"archive -o out -dir d -null", "-null is about the names of -list"},
 		{"archive -o out -dir d -no_such_flag", "not defined: -no_such_flag"},
 		{"archive -o out -dir d -template_location x", "not defined: -template_location"}, // Dataflow's
