@@ -162,6 +162,22 @@ func TestPrefix(t *testing.T) {
 	s.clock.Advance(time.Second)
 	s.put("run7/1991/z.nc.cdfz", b)
 	require.Contains(t, s.done(scrub...), "1 file: 1 ok, 0 damaged; 1 proved before")
+	// Named itself, an object is known by what the store tells when it is opened.
+	one := slices.Concat(scrub[:len(scrub)-1], []string{"s3://bucket/run7/1991/z.nc.cdfz"})
+	require.Contains(t, s.done(one...), "1 ok, 0 damaged") // this store tells a time of its own then
+	require.Contains(t, s.done(one...), "0 files: 0 ok, 0 damaged; 1 proved before")
+	s.clock.Advance(time.Second)
+	s.put("run7/1991/z.nc.cdfz", stored)
+	code, _, msg = s.run(one...)
+	require.Equal(t, 1, code)
+	require.Contains(t, msg, "s3://bucket/run7/1991/z.nc.cdfz: holds another netCDF file than before")
+	_, err = s.back.DeleteObject("bucket", "run7/1991/z.nc.cdfz")
+	require.NoError(t, err)
+	code, _, msg = s.run(scrub...)
+	require.Equal(t, 1, code)
+	require.Contains(t, msg, "s3://bucket/run7/1991/z.nc.cdfz: the archive is gone")
+	require.Contains(t, s.done(append(one, "--accept-changes")...), "1 gone")
+	require.Contains(t, s.done(scrub...), "1 proved before")
 
 	for _, c := range []struct {
 		args []string

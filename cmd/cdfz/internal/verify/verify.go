@@ -146,7 +146,11 @@ keeps its state. --moved-from DIR tells that what was below DIR was copied to th
 func (v *verifier) run(ctx context.Context, args []string) {
 	var ok, damaged, failedFiles int64
 	failed := func(name string, err error) {
-		if !terminal.Interrupted(err) {
+		switch {
+		case terminal.Interrupted(err):
+		case errors.Is(err, fileio.ErrEmpty):
+			damaged++
+		default:
 			failedFiles++
 		}
 		v.FailFile(name, v.hinted(err))

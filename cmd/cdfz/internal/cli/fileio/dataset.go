@@ -76,7 +76,9 @@ func (a *IO) OpenNetCDF(ctx context.Context, name string, o NetCDF) (*Input, *ar
 	}
 	f, err := archive.New(in.R, in.Size, a.OpenOptions())
 	if err != nil {
-		if o.Explain != nil {
+		if lost := emptyArchive(in); lost != nil {
+			err = lost
+		} else if o.Explain != nil {
 			err = o.Explain(in, err)
 		}
 		in.Close()

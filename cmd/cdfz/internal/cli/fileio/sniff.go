@@ -63,9 +63,24 @@ func sniff(r io.ReaderAt) (kind, error) {
 	return kindOther, nil
 }
 
+// ErrEmpty reports a file without bytes that is named as an archive: it has lost them. No program makes such a
+// file on purpose.
+var ErrEmpty = fmt.Errorf("%w: the file is empty", archive.ErrCorrupt)
+
+// emptyArchive returns ErrEmpty for such a file.
+func emptyArchive(in *Input) error {
+	if _, err := StripSuffix(in.Name); err != nil || in.Size != 0 {
+		return nil
+	}
+	return terminal.Hinted(ErrEmpty, "nothing can be restored from it; a second copy or the source may exist")
+}
+
 // ExplainNotArchive adds the kind of a file to the error that it is not an archive.
 func ExplainNotArchive(in *Input, err error) error {
 	var format *cdf3.FormatError // a damaged classic file
+	if lost := emptyArchive(in); lost != nil {
+		return lost
+	}
 	switch {
 	case errors.Is(err, archive.ErrNotArchive), errors.As(err, &format):
 		k, readErr := sniff(in.R)
@@ -108,6 +123,9 @@ func ExplainDamage(err error, f *archive.File, advice string) error {
 // ExplainNotNetCDF adds the kind of a file to the error that it is neither an archive nor a
 // classic netCDF file. Errors of damaged files stay as they are.
 func ExplainNotNetCDF(in *Input, err error) error {
+	if lost := emptyArchive(in); lost != nil {
+		return lost
+	}
 	if !errors.Is(err, archive.ErrNotArchive) {
 		if errors.Is(err, archive.ErrCorrupt) {
 			return ExplainNotArchive(in, err)
