@@ -195,6 +195,7 @@ func (v *joiner) locations(ctx context.Context, args []string) (locations []stri
 		ok = false
 		v.FailFile(name, err)
 	}
+	v.Select.Repeats = true // as members
 	files := v.Find(ctx, args, fileio.Archives, failed)
 	defer files.Close()
 	v.Each(ctx, files, func(j fileio.Job) error {

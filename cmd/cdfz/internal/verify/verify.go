@@ -112,6 +112,7 @@ keeps its state. --moved-from DIR tells that what was below DIR was copied to th
 			if err := v.against.check(args, a.Select.From != ""); err != nil {
 				return err
 			}
+			a.Select.Repeats = v.against.given() // with several originals
 			if err := a.OpenLog(cmd.Context(), "verify"); err != nil {
 				a.FailFile(a.LogName(), err)
 				return nil

@@ -26,6 +26,8 @@ type Selection struct {
 	// Rules are --include and --exclude, for files below folders and for names of a list.
 	Rules patterns.Rules
 	Shard shards.Shard // --shard: the part of the files that is taken
+	// Repeats is set if a FILE that is named twice is meant twice.
+	Repeats bool
 	// Balance is --balance: the shard depends on the sizes of all files, too. [IO.Divide] takes it.
 	Balance bool
 }

@@ -93,7 +93,11 @@ type placeSum [16]byte
 
 // sum returns the placeSum of a path. t.mu must be locked.
 func (t *targets) sum(path string) placeSum {
-	s := sha256.Sum256([]byte(t.place(path)))
+	return sumOf(t.place(path))
+}
+
+func sumOf(place string) placeSum {
+	s := sha256.Sum256([]byte(place))
 	return placeSum(s[:])
 }
 

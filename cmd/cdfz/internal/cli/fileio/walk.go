@@ -7,11 +7,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
+	"github.com/cdfz-format/cdfz/remote"
 	"github.com/cdfz-format/cdfz/remote/s3"
 )
 
@@ -156,8 +158,8 @@ func (a *IO) IsClassic(ctx context.Context, j Job) bool {
 // below them that pred selects. Symbolic links below folders are not followed. Skipped
 // files are reported with -v and --json. With --files-from, the files are those of the list. Lists, and
 // prefixes of stores, are read later: see [List.All]. The caller must close the result.
-func (a *IO) Find(ctx context.Context, args []string, pred Pred, failed func(name string, err error)) List {
-	out := List{done: a.targets.keepFolders()}
+func (a *IO) Find(ctx context.Context, args []string, pred Pred, failed func(name string, err error)) (out List) {
+	out = List{done: a.targets.keepFolders()}
 	if a.Select.From != "" {
 		out.Folders = true
 		l, err := a.openList(args)
@@ -171,6 +173,11 @@ func (a *IO) Find(ctx context.Context, args []string, pred Pred, failed func(nam
 		}
 		return out
 	}
+	defer func() {
+		if len(args) > 1 && !a.Select.Repeats {
+			out.Jobs = a.once(out.Jobs)
+		}
+	}()
 	for n, arg := range args {
 		if a.Stopped(ctx) {
 			break
@@ -205,6 +212,27 @@ func (a *IO) Find(ctx context.Context, args []string, pred Pred, failed func(nam
 		}
 	}
 	return out
+}
+
+// once leaves out files that the command line names again, such as a folder and a file in it, if the results
+// have the same place.
+func (a *IO) once(jobs []Job) []Job {
+	seen := make(map[placeSum]bool, len(jobs))
+	a.targets.mu.Lock()
+	defer a.targets.mu.Unlock()
+	return slices.DeleteFunc(jobs, func(j Job) bool {
+		if j.Name == terminal.StdinName || remote.IsURL(j.Name) {
+			return false
+		}
+		key := a.targets.place(j.Name)
+		if a.Dest != "" {
+			key += "\x00" + j.Rel
+		}
+		sum := sumOf(key)
+		again := seen[sum]
+		seen[sum] = true
+		return again
+	})
 }
 
 // walk lists the files below a folder of a tree. A folder that no run can list, as without permission, is a

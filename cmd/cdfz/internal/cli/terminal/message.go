@@ -131,6 +131,27 @@ var packagePrefix = sync.OnceValue(func() *regexp.Regexp {
 // WithoutPackages removes the names of this module's packages from a message.
 func WithoutPackages(text string) string { return packagePrefix().ReplaceAllString(text, "$1") }
 
+// namedOnce removes names that an error and its cause both have, as in "member a.nc: open a.nc: no such file".
+func namedOnce(text string) string {
+	parts := strings.Split(text, ": ")
+	out := parts[:1]
+	for _, part := range parts[1:] {
+		before := out[len(out)-1]
+		name := part
+		if op, path, ok := strings.Cut(part, " "); ok && (op == "open" || op == "stat" || op == "lstat") {
+			name = path
+		}
+		switch {
+		case before == name, strings.ContainsAny(name, "./") && strings.HasSuffix(before, " "+name):
+		case strings.HasPrefix(part, before+"["): // variable "a": variable "a"[0:2]
+			out[len(out)-1] = part
+		default:
+			out = append(out, part)
+		}
+	}
+	return strings.Join(out, ": ")
+}
+
 // PlainText returns the text of an error for users, without package names and without
 // the file name, since messages begin with it.
 func PlainText(err error, file string) string {
@@ -139,7 +160,7 @@ func PlainText(err error, file string) string {
 	if errors.As(err, &p) && ShowName(p.Path) == file {
 		s = strings.Replace(s, p.Error(), p.Err.Error(), 1)
 	}
-	s = WithoutPackages(s)
+	s = namedOnce(WithoutPackages(s))
 	if file != "" {
 		s = strings.TrimPrefix(s, file+": ")
 	}
