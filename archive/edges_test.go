@@ -26,8 +26,8 @@ var edges = map[string][]string{
 	"internal/faultsrv":   {},
 	"internal/faultio":    {},
 	"internal/nativetest": {},
-	"internal/nstest":     {}, // mounts for tests
-	"internal/storage":    {}, // what a file is stored on; the marks of what mount and serve show
+	"internal/nstest":     {"internal/storage"}, // mounts for tests
+	"internal/storage":    {},                   // what a file is stored on; the marks of what mount and serve show
 	"internal/urls":       {"internal/ioat"},
 	"remote":              {"internal/ioat", "internal/urls"},
 	"remote/s3":           {"remote"}, // signatures for URLs of object stores

@@ -29,7 +29,7 @@ func (f *File) check(res *http.Response, p []byte, off int64) ([]byte, *failure)
 		case known && f.size >= 0 && size != f.size:
 			return nil, f.otherSize(size)
 		case known && off == fromEnd && size == 0:
-			f.size, f.pinned = 0, true
+			f.size, f.pinned, f.answer = 0, true, res.Header
 			return nil, final("%w", errFromEnd)
 		case known && off == fromEnd:
 			f.size = size
@@ -121,7 +121,7 @@ func (f *File) checkBody(res *http.Response) *failure {
 func (f *File) pin(h http.Header, size int64) *failure {
 	etag, modified := h.Get("ETag"), h.Get("Last-Modified")
 	if !f.pinned {
-		f.pinned, f.size, f.etag, f.modified = true, size, etag, modified
+		f.pinned, f.size, f.etag, f.modified, f.answer = true, size, etag, modified, h
 		return nil
 	}
 	if etag != "" && f.etag != "" {

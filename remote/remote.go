@@ -45,6 +45,7 @@ type File struct {
 	size     int64  // -1 if not yet known
 	etag     string // "" if none
 	modified string // Last-Modified, or ""
+	answer   http.Header
 	tail     []byte // the last bytes of the file
 	tailOff  int64
 
@@ -158,6 +159,9 @@ func (f *File) openTail(ctx context.Context) error {
 
 // Name returns the URL without user, password and query.
 func (f *File) Name() string { return f.name }
+
+// Header returns the headers of the first answer with bytes of the file. The caller must not change them.
+func (f *File) Header() http.Header { return f.answer }
 
 // Size returns the length of the file in bytes, as claimed by the server.
 func (f *File) Size() int64 { return f.size }

@@ -20,11 +20,20 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/cdfz-format/cdfz/archive/parity"
+	"github.com/cdfz-format/cdfz/internal/nstest"
 )
 
 func TestMain(m *testing.M) {
 	_ = os.Unsetenv("GOGC") // of the tests: programs collect garbage as their users' do
-	testscript.Main(m, map[string]func(){"cdfz": main})
+	testscript.Main(onDisk{m}, map[string]func(){"cdfz": main})
+}
+
+// onDisk runs the tests with temporary folders on a disk: some delete sources.
+type onDisk struct{ *testing.M }
+
+func (m onDisk) Run() int {
+	defer nstest.OnDisk()()
+	return m.M.Run()
 }
 
 // TestScripts runs testdata/*.txtar, whose names begin with the verb. $CLASSIC and

@@ -1,4 +1,3 @@
-// Package nstest mounts file systems for tests, in a mount namespace that ends with the test.
 package nstest
 
 import (
@@ -117,7 +116,10 @@ func FUSE(t *testing.T, from, at, name string) {
 
 type unflushed struct{ fuse.RawFileSystem }
 
-func (unflushed) Fsync(<-chan struct{}, *fuse.FsyncIn) fuse.Status    { return fuse.ENOSYS }
+func (unflushed) Fsync(<-chan struct{}, *fuse.FsyncIn) fuse.Status { return fuse.ENOSYS }
+func (unflushed) Tmpfile(<-chan struct{}, *fuse.CreateIn, *fuse.CreateOut) fuse.Status {
+	return fuse.ENOSYS // of the library, it has no links
+}
 func (unflushed) FsyncDir(<-chan struct{}, *fuse.FsyncIn) fuse.Status { return fuse.ENOSYS }
 
 // Copy copies a file.

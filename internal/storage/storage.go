@@ -89,12 +89,19 @@ func Object(store string) *Place {
 	return &Place{kind: "store", system: store, volumes: []string{store}}
 }
 
+// Web returns the place of a file of a web server, or of what else has no place that the system knows. shown
+// tells that cdfz serves it.
+func Web(shown bool) *Place {
+	return &Place{kind: "web", unknown: "nobody knows where a server has it", weak: "nobody knows", shown: shown}
+}
+
 // WeakError reports a file on a file system that may lose what is flushed.
 type WeakError struct {
 	Kind   string // of file system, as the system calls it, "" if unknown
 	At     string // where it is mounted, "" if unknown
 	Why    string
 	Memory bool // it certainly does
+	Shown  bool // by cdfz
 }
 
 // Error implements error.
@@ -106,37 +113,35 @@ func (e *WeakError) Error() string {
 	if e.At != "" {
 		at = ", mounted on " + e.At
 	}
-	return fmt.Sprintf("the file system (%s%s) may lose what is flushed: %s", kind, at, e.Why)
+	return fmt.Sprintf("is on a file system that may lose what is flushed (%s%s): %s", kind, at, e.Why)
 }
 
 // Durable returns nil if the file stays there once it was flushed, or else a *WeakError.
 func (p *Place) Durable() error {
 	switch {
 	case p.shown:
-		return &WeakError{p.kind, p.at, "cdfz shows its files", false}
+		return &WeakError{Kind: p.kind, At: p.at, Why: "cdfz shows its files", Shown: true}
 	case p.weak == "" || p.named:
 		return nil
 	}
-	return &WeakError{p.kind, p.at, p.weak, p.memory}
+	return &WeakError{Kind: p.kind, At: p.at, Why: p.weak, Memory: p.memory}
 }
 
-// Shown reports whether the file is shown by cdfz mount or cdfz run, if need be below an overlay or bind
-// mount: it is no other file than the archive that it is decoded from.
+// Shown reports whether cdfz shows the file (mount, run, serve), also through an overlay or a bind mount: it
+// is no other file than the archive that it is decoded from.
 func (p *Place) Shown() bool { return p.shown }
 
 // Same returns an error if two files are one, or may be: under two names, by a bind mount, by an overlay,
 // or by a server on this machine.
 func (p *Place) Same(q *Place) error {
-	if p.info == nil || q.info == nil {
-		return nil
-	}
-	if os.SameFile(p.info, q.info) {
+	if p.info != nil && q.info != nil && os.SameFile(p.info, q.info) {
 		return errors.New("it is the same file")
 	}
-	for _, x := range []*Place{p, q} {
-		if x.shown {
-			return errors.New("cdfz shows it")
-		}
+	if p.shown || q.shown {
+		return errors.New("cdfz shows it")
+	}
+	if p.info == nil || q.info == nil {
+		return nil
 	}
 	within := p.system != "" && p.system == q.system
 	if !within && p.ino != 0 && uint32(p.ino) == uint32(q.ino) && p.info.Size() == q.info.Size() && p.changed.Equal(q.changed) {
@@ -163,7 +168,7 @@ func (p *Place) Apart(q *Place) error {
 	if p.system != "" && p.system == q.system {
 		return errors.New("on the same file system or in the same store")
 	}
-	if (p.info == nil) != (q.info == nil) || p.named || q.named {
+	if store := p.kind == "store"; store != (q.kind == "store") || p.named || q.named {
 		return nil
 	}
 	return p.disjoint(q)
@@ -183,6 +188,3 @@ func (p *Place) disjoint(q *Place) error {
 	}
 	return nil
 }
-
-// At returns where the file system is mounted, or "" if that is unknown.
-func (p *Place) At() string { return p.at }

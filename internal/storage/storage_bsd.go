@@ -41,6 +41,9 @@ func (m *Mounts) Of(f *os.File) (*Place, error) {
 	case strings.Contains(from, ":/"): // of a server
 		host, _, _ := strings.Cut(from, ":/")
 		p.volumes = []string{"the server " + host}
+		if IsLocal(host) {
+			p.unknown = "this machine is the server of " + p.at
+		}
 	default:
 		p.unknown = fmt.Sprintf("%s has no device (%s)", p.at, p.kind)
 	}

@@ -2,7 +2,6 @@ package storage
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -238,7 +237,7 @@ func (m *Mounts) stored(p *Place, at *mount, depth int) {
 	}
 	if host := at.server(); host != "" {
 		p.volumes = []string{"the server " + host}
-		if isLocal(host) {
+		if IsLocal(host) {
 			p.unknown = fmt.Sprintf("this machine is the server of %s", p.at)
 		}
 		return
@@ -286,26 +285,6 @@ func (m *mount) server() string {
 		host = addr[0]
 	}
 	return strings.ToLower(strings.Trim(host, "[]"))
-}
-
-// isLocal reports whether an address or name is that of this machine.
-func isLocal(host string) bool {
-	ip := net.ParseIP(strings.SplitN(host, "%", 2)[0])
-	if ip == nil {
-		name, _ := os.Hostname()
-		return host == "localhost" || strings.EqualFold(host, name)
-	}
-	if ip.IsLoopback() || ip.IsUnspecified() {
-		return true
-	}
-	list, err := net.InterfaceAddrs()
-	if err != nil {
-		return false
-	}
-	return slices.ContainsFunc(list, func(a net.Addr) bool {
-		n, ok := a.(*net.IPNet)
-		return ok && n.IP.Equal(ip)
-	})
 }
 
 func retried(call func() error) error {

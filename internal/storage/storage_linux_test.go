@@ -55,7 +55,7 @@ func TestDurable(t *testing.T) {
 	// In memory.
 	for _, kind := range []string{"tmpfs", "ramfs"} {
 		nstest.Mount(t, kind, "none", in(kind), "")
-		e := weak(t, m, in(kind, "a"), "the file system ("+kind+", mounted on "+in(kind)+") may lose what is flushed: it is in memory")
+		e := weak(t, m, in(kind, "a"), "is on a file system that may lose what is flushed ("+kind+", mounted on "+in(kind)+"): it is in memory")
 		require.True(t, e.Memory)
 		nstest.Bind(t, in(kind), in(kind+"-bound"))
 		weak(t, m, in(kind+"-bound", "a"), "it is in memory")
@@ -215,6 +215,8 @@ func TestSame(t *testing.T) {
 	s := Object("s3://one")
 	require.NoError(t, s.Durable())
 	require.NoError(t, s.Apart(place(t, m, in("copy"))))
+	require.Error(t, Web(false).Apart(place(t, m, in("copy"))))
+	require.ErrorContains(t, Web(true).Same(place(t, m, in("copy"))), "cdfz shows it")
 	require.NoError(t, s.Apart(Object("s3://two")))
 	require.ErrorContains(t, s.Apart(Object("s3://one")), "in the same store")
 }
@@ -244,9 +246,9 @@ broken
 	for i, want := range map[int]string{2: "192.0.2.7", 3: "192.0.2.7", 4: "localhost", 6: "server", 7: "2001:db8::1", 5: "", 0: ""} {
 		require.Equal(t, want, list[i].server(), i)
 	}
-	require.True(t, isLocal("127.0.0.1"))
-	require.True(t, isLocal("::1"))
-	require.False(t, isLocal("192.0.2.7"))
+	require.True(t, IsLocal("127.0.0.1"))
+	require.True(t, IsLocal("::1"))
+	require.False(t, IsLocal("192.0.2.7"))
 	on := func(i int) *Place {
 		p := &Place{system: list[i].dev, at: list[i].at, kind: list[i].kind}
 		new(Mounts).stored(p, &list[i], 0)

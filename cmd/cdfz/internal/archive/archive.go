@@ -90,12 +90,13 @@ archives later.
 
 --delete-source then deletes the source, if the second reading confirmed its SHA-256, and
 the archive, its name and its receipt are on disk. A source is kept if it has changed, is a symbolic
-link, or is open for writing in another program (where the system can detect this). A
-stopped run can be repeated.
+link, or is open for writing in another program (where the system can detect this), or if
+archive or receipts are on a file system that may lose what is flushed (in memory, FUSE, a
+volatile overlay; --durable-mount names others). A stopped run can be repeated.
 
 With --copies 2 --copy-at PLACE, a source is deleted only if PLACE, a folder or URL, has a copy of
 its archive, too, at the same path below it, on another file system or in a store, and that restores
-the source without its index. Other programs, such as rsync, make the copy.
+the source without its index. File systems count once if it is unknown whether they are independent. Other programs, such as rsync, make the copy.
 
 With -o s3://BUCKET/KEY or -o s3://BUCKET/PREFIX/, archives become objects of a store. Each
 is made and compared in a temporary file, and then uploaded.
@@ -177,6 +178,7 @@ x.nc.gz becomes x.nc.cdfz, which restores x.nc.
 	f.BoolVar(&v.proof.deletes, "delete-source", false, "delete each source after its receipt is on disk (needs --receipts)")
 	f.Var(cli.CountFlag(&v.proof.copies.n, 16), "copies", "delete a source only if `N` archives of it on different file systems or stores are proved (needs --copy-at)")
 	f.StringArrayVar(&v.proof.copies.places, "copy-at", nil, "where a copy of the tree of archives is: a folder or URL `PLACE`; repeatable")
+	a.DurableMountFlag(cmd)
 	a.SelectFlags(cmd)
 	a.LogFlag(cmd)
 	a.NoWaitFlag(cmd)

@@ -171,6 +171,9 @@ func (c *changes) remove(ctx context.Context, v *archiver, in *fileio.Input, rep
 	if err := protect.Settled(f, dir); err != nil {
 		return kept(err)
 	}
+	if err := protect.Durable(v.Mounts, "the new archive", f, dir); err != nil {
+		return kept(err)
+	}
 	if err := v.restoresSource(ctx, f, st.Size(), rep); err != nil {
 		return kept(fmt.Errorf("%s: %w", rep.Target, err))
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/protect"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/internal/storage"
 	"github.com/cdfz-format/cdfz/internal/urls"
 	"github.com/cdfz-format/cdfz/remote"
 	"github.com/cdfz-format/cdfz/remote/s3"
@@ -48,60 +49,76 @@ func (c *copies) prove(ctx context.Context, v *archiver, main *os.File, rep *arc
 	if c.n <= 1 {
 		return nil, nil
 	}
-	volume, err := volumeOf(main)
+	first, err := v.Mounts.Of(main)
 	if err != nil {
 		return nil, err
 	}
-	on := map[string]string{volume: rep.Target} // archives by file system or store
+	type copy struct {
+		place *storage.Place
+		path  string
+	}
+	have := []copy{{first, rep.Target}}
 	var proved []string
 	var failed error
-	for _, place := range c.places {
+	var weak *storage.WeakError
+	for _, at := range c.places {
 		if len(proved) == c.n-1 {
 			break
 		}
-		path := urls.Below(place, rep.below)
-		volume, err := v.proveCopy(ctx, path, rep)
-		if err == nil && on[volume] != "" {
-			err = fmt.Errorf("on the same file system or in the same store as %s", terminal.ShowName(on[volume]))
+		path := urls.Below(at, rep.below)
+		place, err := v.proveCopy(ctx, path, rep)
+		for _, other := range have {
+			if err != nil {
+				break
+			}
+			if err = place.Apart(other.place); err != nil {
+				err = fmt.Errorf("no further copy beside %s: %w", terminal.ShowName(other.path), err)
+			}
 		}
 		if err != nil {
+			errors.As(err, &weak)
 			failed = errors.Join(failed, fmt.Errorf("%s: %s", terminal.ShowName(path), terminal.PlainText(err, path)))
 			continue
 		}
-		on[volume] = path
+		have = append(have, copy{place, path})
 		proved = append(proved, terminal.ShowName(path))
 	}
 	if len(proved) < c.n-1 {
-		return nil, fmt.Errorf("expected %d archives on different file systems or stores, found %d: %w", c.n, 1+len(proved), failed)
+		err := fmt.Errorf("expected %d archives on different file systems or stores, found %d: %w", c.n, 1+len(proved), failed)
+		return nil, protect.StorageHint(err, weak)
 	}
 	return proved, nil
 }
 
-// proveCopy reads a copy of an archive without its index. It returns what identifies its file system or
-// store. A local copy is flushed to disk first.
-func (v *archiver) proveCopy(ctx context.Context, path string, rep *archiveReport) (volume string, err error) {
+// proveCopy reads a copy of an archive without its index. It returns where it is stored. A local copy is
+// flushed to disk first.
+func (v *archiver) proveCopy(ctx context.Context, path string, rep *archiveReport) (*storage.Place, error) {
 	in, err := v.Open(ctx, path)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	defer in.Close()
-	if in.File == nil {
-		volume = urls.Store(path)
-	} else if volume, err = volumeOf(in.File); err == nil {
-		dir, _, done, openErr := in.Folder()
-		if openErr != nil {
-			return "", openErr
+	if in.File != nil {
+		dir, _, done, err := in.Folder()
+		if err != nil {
+			return nil, err
 		}
 		defer done()
-		err = protect.Settled(in.File, dir)
+		if err := protect.Durable(v.Mounts, "it", in.File, dir); err != nil {
+			return nil, err
+		}
+		if err := protect.Settled(in.File, dir); err != nil {
+			return nil, err
+		}
 	}
+	place, err := v.Stored(in)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	if err := v.restoresSource(ctx, in.R, in.Size, rep); err != nil {
-		return "", err
+		return nil, err
 	}
-	return volume, in.Changed()
+	return place, in.Changed()
 }
 
 // restoresSource reads an archive of size bytes without its index, and returns an error unless it restores the source.

@@ -25,6 +25,7 @@ type proof struct {
 	deletes bool
 	copies  copies
 	file    *receiptfile.File
+	weak    error // the file may get lost
 }
 
 // check checks the flags.
@@ -111,6 +112,9 @@ func (p *proof) settle(ctx context.Context, v *archiver, in *fileio.Input, rep *
 	}
 	var missing error
 	if p.deletes {
+		missing = p.keeps(v, in, t)
+	}
+	if p.deletes && missing == nil {
 		if rec.Copies, missing = p.copies.prove(ctx, v, t.File, rep); missing != nil && ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -143,6 +147,27 @@ func (p *proof) settle(ctx context.Context, v *archiver, in *fileio.Input, rep *
 	return err
 }
 
+// keeps returns an error unless what stays when a source is deleted is stored where it lasts, and the source
+// is a file of its own.
+func (p *proof) keeps(v *archiver, in, t *fileio.Input) error {
+	source, err := v.Stored(in)
+	if err != nil {
+		return err
+	}
+	if source.Shown() {
+		return errors.New("cdfz shows it, from an archive")
+	}
+	dir, _, done, err := t.Folder()
+	if err != nil {
+		return err
+	}
+	defer done()
+	if err := protect.Durable(v.Mounts, "the archive", t.File, dir); err != nil {
+		return err
+	}
+	return p.weak
+}
+
 // openTarget opens an archive. If the source is to be deleted, the archive is flushed, and it must
 // be a file in the folder where archives of this run are made.
 func (p *proof) openTarget(ctx context.Context, v *archiver, in *fileio.Input, path string) (*fileio.Input, error) {
@@ -163,7 +188,7 @@ func (p *proof) openTarget(ctx context.Context, v *archiver, in *fileio.Input, p
 	}
 	if err := protect.Settled(f, dir); err != nil {
 		f.Close()
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", protect.ErrKept, err)
 	}
 	return fileio.NewInput(path, f, st), nil
 }
@@ -223,12 +248,12 @@ func (p *proof) vouched(ctx context.Context, v *archiver) func(path string, old 
 			if old.SHA256 != "" && old.SHA256 != rec.SHA256 {
 				continue
 			}
-			there, err := protect.SourceExists(ctx, rec)
+			lost, err := protect.SourceLost(ctx, v.Mounts, rec)
 			if err != nil {
 				return err
 			}
-			if !there {
-				err := fmt.Errorf("the existing archive is kept: it %s, as a receipt of %s states, and its source %s is gone or has changed", old, p.name, terminal.ShowName(rec.Source))
+			if lost != "" {
+				err := fmt.Errorf("the existing archive is kept: it %s, as a receipt of %s states, and its source %s %s", old, p.name, terminal.ShowName(rec.Source), lost)
 				return terminal.Hinted(err, "another name keeps both")
 			}
 		}
@@ -251,8 +276,16 @@ func (p *proof) open(ctx context.Context, v *archiver) error {
 		return nil
 	}
 	return v.Await(ctx, p.name, func() (err error) {
-		p.file, err = receiptfile.Open(p.name)
-		return err
+		if p.file, err = receiptfile.Open(p.name); err != nil || !p.deletes {
+			return err
+		}
+		f, err := os.Open(p.name)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		p.weak = protect.Durable(v.Mounts, "the file of receipts", f, nil)
+		return nil
 	})
 }
 

@@ -13,6 +13,8 @@ import (
 	"github.com/cdfz-format/cdfz/archive/parity"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/internal/atomicfile"
+	"github.com/cdfz-format/cdfz/internal/storage"
 )
 
 // maxJobs is the largest -j.
@@ -47,6 +49,28 @@ func (a *App) ForceFlagFor(cmd *cobra.Command, usage string) {
 // DestFlag adds -o.
 func (a *App) DestFlag(cmd *cobra.Command, help string) {
 	cmd.Flags().StringVarP(&a.Dest, "output", "o", "", help)
+}
+
+// DurableMountFlag adds --durable-mount.
+func (a *App) DurableMountFlag(cmd *cobra.Command) {
+	cmd.Flags().Var(&mountFlag{m: a.Mounts}, "durable-mount", "the file system mounted on `DIR` keeps what is flushed, and shows no files of others: cdfz does not assume that of FUSE; repeatable")
+}
+
+// mountFlag is --durable-mount.
+type mountFlag struct {
+	m     *storage.Mounts
+	given []string
+}
+
+// Type returns the name of the value in help.
+func (f *mountFlag) Type() string { return "DIR" }
+
+func (f *mountFlag) String() string { return strings.Join(f.given, ", ") }
+
+// Set names a mount.
+func (f *mountFlag) Set(dir string) error {
+	f.given = append(f.given, dir)
+	return atomicfile.Cause(f.m.Name(dir))
 }
 
 // JSONFlag adds --json.

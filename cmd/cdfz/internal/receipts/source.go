@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/receiptfile"
+	"github.com/cdfz-format/cdfz/internal/storage"
 )
 
 // source is what was found of the source of a receipt. Its text ends a message.
@@ -16,6 +17,7 @@ const (
 	sourceExists  source = "its source exists"
 	sourceChanged source = "its source exists with another size or time"
 	sourceGone    source = "its source is gone"
+	sourceShown   source = "its source is gone, and cdfz shows it, from an archive"
 	sourceUnknown source = "its source is unknown" // a URL, standard input, or out of reach
 )
 
@@ -25,6 +27,9 @@ func lookFor(rec *receiptfile.Receipt) source {
 		return sourceUnknown
 	}
 	st, err := os.Stat(rec.Source)
+	if err == nil && st.Mode().IsRegular() && shown(rec.Source) {
+		return sourceShown
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return sourceGone
@@ -42,4 +47,15 @@ func sourceSize(rec *receiptfile.Receipt) int64 {
 		return rec.Compressed.Size
 	}
 	return rec.Size
+}
+
+// shown reports whether cdfz shows a file: it is none.
+func shown(name string) bool {
+	f, err := os.Open(name)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	p, err := new(storage.Mounts).Of(f)
+	return err == nil && p.Shown()
 }

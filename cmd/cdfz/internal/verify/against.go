@@ -92,13 +92,21 @@ func (v *verifier) openOriginal(ctx context.Context, j fileio.Job) (in *fileio.I
 }
 
 // compare compares the original of an archive with the size and the SHA-256 of its
-// image, and notes it in the report.
-func (v *verifier) compare(ctx context.Context, j fileio.Job, rep *verifyReport) error {
+// image, and notes it in the report. The archive itself is no original of its own, and nothing that cdfz shows
+// is one.
+func (v *verifier) compare(ctx context.Context, j fileio.Job, arch *fileio.Input, rep *verifyReport) error {
 	in, name, err := v.openOriginal(ctx, j)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
+	place, err := v.Stored(in)
+	if err != nil {
+		return fmt.Errorf("original %s: %w", terminal.ReportName(name), err)
+	}
+	if place.Shown() {
+		return nothing(name, errors.New("cdfz shows it, from an archive"))
+	}
 	size, sha256, loss := rep.ImageSize, rep.SHA256, rep.Loss
 	v.scrub.slow(ctx, in)
 	shown := terminal.ReportName(name)
@@ -113,6 +121,9 @@ func (v *verifier) compare(ctx context.Context, j fileio.Job, rep *verifyReport)
 	if is, err := archive.IsArchive(in.R, in.Size); err != nil {
 		return fmt.Errorf("original %s: %w", shown, err)
 	} else if is {
+		if err := v.Same(arch, in); err != nil {
+			return nothing(name, err)
+		}
 		f, err := archive.New(in.R, in.Size, v.OpenOptions())
 		if err != nil {
 			return fmt.Errorf("original %s: %w", shown, err)
@@ -139,4 +150,9 @@ func (v *verifier) compare(ctx context.Context, j fileio.Job, rep *verifyReport)
 		return fmt.Errorf("differs from %s, which has SHA-256 %s instead of %s", shown, got, sha256)
 	}
 	return nil
+}
+
+// nothing is the error of an original that may be the archive itself.
+func nothing(name string, err error) error {
+	return terminal.Hinted(fmt.Errorf("proves nothing: the original %s may be the archive itself: %w", terminal.ReportName(name), err), "without --against, cdfz verify checks an archive alone")
 }

@@ -66,8 +66,8 @@ last line of a file is "ok" or a count.
 
 --against also reads the original files, and compares the SHA-256 of both. Exit code 0
 means that every archive restores exactly the bytes of its original. An ORIGINAL that is
-an archive stands for the file that it holds. Use one --against
-for each FILE, in the same order, or a folder of originals for a folder of archives. Each of them
+an archive stands for the file that it holds; FILE itself, under whatever name, is none, nor
+is what cdfz mounts or serves. Use one --against for each FILE, in the same order, or a folder of originals for a folder of archives. Each of them
 may be in a store. A local ORIGINAL that is compressed with gzip, bzip2, xz or zstd and is named so
 is decompressed, as archive --decompress does. If a folder has no x.nc, the first of x.nc.gz,
 x.nc.bz2, x.nc.xz and x.nc.zst is the original. The report names the file that was compared.
@@ -128,6 +128,7 @@ keeps its state. --moved-from DIR tells that what was below DIR was copied to th
 			return nil
 		},
 	}
+	a.DurableMountFlag(cmd)
 	cmd.Flags().StringArrayVar(&v.against.names, "against", nil, "compare with the `ORIGINAL` file or folder too; repeatable")
 	cmd.Flags().BoolVar(&v.sha256, "sha256", false, "compute the SHA-256 of each netCDF file, too")
 	v.scrub.addFlags(cmd)
@@ -283,7 +284,7 @@ func (v *verifier) one(ctx context.Context, j fileio.Job) (verdict, error) {
 		out.Loss = report.LossOf(f)
 	}
 	if out.OK && v.against.given() {
-		if err = v.compare(ctx, j, &out); err != nil {
+		if err = v.compare(ctx, j, in, &out); err != nil {
 			return broken, err
 		}
 	}

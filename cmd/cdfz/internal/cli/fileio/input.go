@@ -21,6 +21,7 @@ import (
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 	"github.com/cdfz-format/cdfz/internal/nofollow"
+	"github.com/cdfz-format/cdfz/internal/storage"
 	"github.com/cdfz-format/cdfz/remote"
 	"github.com/cdfz-format/cdfz/remote/s3"
 )
@@ -35,6 +36,7 @@ type Input struct {
 	// ETag and Modified are those of a URL when it was opened, if the server told them.
 	ETag     string
 	Modified time.Time
+	remote   *answered        // of a URL, else nil
 	in       *os.Root         // the folder of a file below a tree; else nil
 	parts    iter.Seq[string] // the names of other files that are read because of this one, or nil; guarded by inputs.mu
 	close    func() error
@@ -224,7 +226,7 @@ func openRemote(ctx context.Context, name string, o *remote.Options) (*Input, er
 	if err != nil {
 		return nil, err
 	}
-	return &Input{Name: terminal.ShowName(name), R: ioat.Bind(ctx, r), Size: r.Size(), ETag: r.ETag(), Modified: r.Modified(), close: r.Close}, nil
+	return &Input{Name: terminal.ShowName(name), R: ioat.Bind(ctx, r), Size: r.Size(), ETag: r.ETag(), Modified: r.Modified(), remote: &answered{name, r.Header().Get(storage.ViewHeader) != ""}, close: r.Close}, nil
 }
 
 // OpenFile opens a regular file. It does not open pipes, since that could block

@@ -5,6 +5,7 @@
 //	list.go, prefix.go    lists of names, and prefixes of stores, to files
 //	later.go              files that are found while the run goes on
 //	input.go, sniff.go    a file to bytes
+//	stored.go             on what a file is stored
 //	target.go, object.go  bytes to a file, an object of a store or standard output
 //	replace.go            asks whether a target may replace what is there
 package fileio
@@ -15,6 +16,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/protect"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/internal/storage"
 )
 
 // IO is the files of a run: those that it reads and those that it writes, with the flags for them.
@@ -48,6 +50,9 @@ type IO struct {
 	// Written, if not nil, is called when a target is complete but not yet on disk: it needs no
 	// processor from then on.
 	Written func()
+
+	// Mounts has what --durable-mount states.
+	Mounts *storage.Mounts
 
 	targets *targets // of this run
 	inputs  *inputs  // that the run is reading
@@ -84,5 +89,5 @@ func (a *IO) destName() string {
 
 // New makes the files of a run with the streams of the program.
 func New(stdin io.Reader, stdout, stderr io.Writer) *IO {
-	return &IO{Whole: wholeEnds, Terminal: *terminal.New(stdin, stdout, stderr), targets: newTargets(), inputs: &inputs{open: map[*Input]fs.FileInfo{}}}
+	return &IO{Whole: wholeEnds, Mounts: new(storage.Mounts), Terminal: *terminal.New(stdin, stdout, stderr), targets: newTargets(), inputs: &inputs{open: map[*Input]fs.FileInfo{}}}
 }

@@ -13,8 +13,10 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/receiptfile"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 	"github.com/cdfz-format/cdfz/internal/nofollow"
+	"github.com/cdfz-format/cdfz/internal/storage"
 )
 
 // ErrKept is wrapped by the reasons why a source was not deleted. It is archived.
@@ -61,32 +63,47 @@ func unchanged(f *os.File, st fs.FileInfo) error {
 	return unwritten(f)
 }
 
-// SourceExists reports whether the source of a receipt still holds what was archived.
-func SourceExists(ctx context.Context, r *receiptfile.Receipt) (bool, error) {
+// SourceLost returns why the source of a receipt no longer holds what was archived, or "". What cdfz shows is
+// no source, nor is a file that may get lost at any time.
+func SourceLost(ctx context.Context, m *storage.Mounts, r *receiptfile.Receipt) (why string, err error) {
+	const lost = "is gone or has changed"
 	size, want := r.Size, r.SHA256
 	if r.Compressed != nil {
 		size, want = r.Compressed.Size, r.Compressed.SHA256
 	}
 	if !filepath.IsAbs(r.Source) {
-		return false, nil // a URL, or standard input
+		return lost, nil // a URL, or standard input
 	}
 	st, err := os.Stat(r.Source) // first, since opening a pipe could block
 	if err != nil || !st.Mode().IsRegular() || st.Size() != size {
-		return false, nil
+		return lost, nil
 	}
 	f, err := os.Open(r.Source)
 	if err != nil {
-		return false, nil
+		return lost, nil
 	}
 	defer f.Close()
 	if st, err = f.Stat(); err != nil || !st.Mode().IsRegular() || st.Size() != size {
-		return false, nil
+		return lost, nil
+	}
+	place, err := m.Of(f)
+	if err != nil {
+		return lost, nil
+	}
+	if place.Shown() {
+		return "is gone: cdfz shows it, from an archive", nil
+	}
+	if err := place.Durable(); err != nil {
+		return err.Error(), nil
 	}
 	sum, err := SHA256(ctx, f, size, nil)
 	if ctx.Err() != nil {
-		return false, ctx.Err()
+		return "", ctx.Err()
 	}
-	return err == nil && sum == want && unchanged(f, st) == nil, nil
+	if err != nil || sum != want || unchanged(f, st) != nil {
+		return lost, nil
+	}
+	return "", nil
 }
 
 // SHA256 returns the SHA-256 of size bytes in hexadecimal. step, if not nil, is called with the number of
@@ -117,15 +134,52 @@ func kept(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", ErrKept, fmt.Errorf(format, args...))
 }
 
-// Settled returns once an archive and its name in a folder are on disk. Unlike the flush of a new
-// target, it also fails where the file system cannot flush.
+// Settled returns once a file and its name in a folder are on disk. Unlike the flush of a new target, it also
+// fails where the file system cannot flush. Whether it does, Durable tells.
 func Settled(f *os.File, dir *os.Root) error {
 	if err := f.Sync(); err != nil {
-		return kept("flushing the archive: %w", atomicfile.Cause(err))
+		return fmt.Errorf("flushing the archive: %w", atomicfile.Cause(err))
 	}
 	if err := atomicfile.SyncRoot(dir); err != nil {
-		return kept("flushing the folder of the archive: %w", atomicfile.Cause(err))
+		return fmt.Errorf("flushing the folder of the archive: %w", atomicfile.Cause(err))
 	}
 	dropCache(f)
 	return nil
+}
+
+// Durable returns an error unless an open file, which what describes, stays where it is once it was flushed.
+// dir is its folder, or nil.
+func Durable(m *storage.Mounts, what string, f *os.File, dir *os.Root) error {
+	files := []*os.File{f}
+	if dir != nil {
+		d, err := dir.Open(".")
+		if err != nil {
+			return err
+		}
+		defer d.Close()
+		files = append(files, d)
+	}
+	for _, f := range files {
+		p, err := m.Of(f)
+		if err == nil {
+			err = p.Durable()
+		}
+		if err != nil {
+			var weak *storage.WeakError
+			errors.As(err, &weak)
+			return StorageHint(fmt.Errorf("%s %w", what, err), weak)
+		}
+	}
+	return nil
+}
+
+// StorageHint adds advice to an error because of a file system that may lose what is flushed. weak may be nil.
+func StorageHint(err error, weak *storage.WeakError) error {
+	switch {
+	case weak == nil || weak.At == "" || weak.Shown:
+		return err
+	case weak.Memory:
+		return terminal.Hinted(err, "files on a disk stay")
+	}
+	return terminal.Hinted(err, "if %s keeps what is flushed, --durable-mount %s states it", terminal.ShowName(weak.At), terminal.ShowName(weak.At))
 }
