@@ -34,7 +34,7 @@ func (s *stats) add(rec *receiptfile.Receipt, size int64, src source) {
 	s.ArchiveSize += rec.ArchiveSize
 	s.Ratio = display.Ratio(s.Size, s.ArchiveSize)
 	switch src {
-	case sourceGone:
+	case sourceGone, sourceShown:
 		s.Gone++
 		s.GoneSize += size
 	case sourceUnknown:
