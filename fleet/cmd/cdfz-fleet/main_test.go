@@ -304,7 +304,7 @@ func TestUsage(t *testing.T) {
 		{"verify -dir d -dry_run", "verify has no dry run"},
 		{"restore -o out -dir d --dry-run", "restore has no dry run"},
 		{"archive -o out -dir d -dry_run -catalogue", "a dry run makes no catalogue"},
-		{"archive -o out -dir d -- --no-such-option", "unknown flag: --no-such-option"},
+		{"archive -o out -dir d -- --no-such-option", "unknown flag --no-such-option"},
 		{"archive -o out -dir d -- --block 3", "--block"},
 		{"archive -o out -dir d -- --delete-source --balance", "--balance: "},
 		{"archive -o out -dir d -- --dry-run=true", "--dry-run: -dry_run is a flag of this program"},
@@ -312,9 +312,9 @@ func TestUsage(t *testing.T) {
 		{"archive -o out -dir d -- --log=x", "--log: "},
 		{"archive -o out -dir d -- -fo x", "-o: "},
 		{"archive -o out -dir d -- -0", "-0: "},
-		{"archive -o out -dir d -- x.nc", "x.nc"},
+		{"archive -o out -dir d -- x.nc", "expected at most one FILE"},
 		{"archive -o out -dir d -- -- x.nc", "another --"},
-		{"verify -dir d -- --delete-source", "unknown flag: --delete-source"},
+		{"verify -dir d -- --delete-source", "unknown flag --delete-source"},
 	} {
 		_, code, msg := run1(t, dir, strings.Fields(c.args)...)
 		require.Equal(t, exitUsage, code, "%s: %s", c.args, msg)
