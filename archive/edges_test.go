@@ -18,20 +18,21 @@ import (
 // edges lists the packages of this module that each package may import. A new edge is a
 // design decision: add it here with a reason.
 var edges = map[string][]string{
-	"internal/nofollow":   {},                    // for sources and targets
-	"internal/atomicfile": {"internal/nofollow"}, // used by the command and by archive.WriteFile
-	"cdf3":                {},
-	"internal/ioat":       {},
-	"internal/chart":      {}, // pictures of cdfz bench and bench/cache
-	"internal/faultsrv":   {},
-	"internal/faultio":    {},
-	"internal/nativetest": {},
-	"internal/nstest":     {"internal/storage"}, // mounts for tests
-	"internal/storage":    {},                   // what a file is stored on; the marks of what mount and serve show
-	"internal/urls":       {"internal/ioat"},
-	"remote":              {"internal/ioat", "internal/urls"},
-	"remote/s3":           {"remote"}, // signatures for URLs of object stores
-	"blockidx":            {"internal/ioat"},
+	"internal/nofollow":            {},                    // for sources and targets
+	"internal/atomicfile":          {"internal/nofollow"}, // used by the command and by archive.WriteFile
+	"cdf3":                         {},
+	"internal/ioat":                {},
+	"internal/chart":               {}, // pictures of cdfz bench and bench/cache
+	"internal/faultsrv":            {},
+	"internal/faultio":             {},
+	"internal/nativetest":          {},
+	"internal/nstest":              {},                   // mounts for tests
+	"internal/storage":             {},                   // what a file is stored on; the marks of what mount and serve show
+	"internal/storage/storagetest": {"internal/storage"}, // folders on a disk for tests
+	"internal/urls":                {"internal/ioat"},
+	"remote":                       {"internal/ioat", "internal/urls"},
+	"remote/s3":                    {"remote"}, // signatures for URLs of object stores
+	"blockidx":                     {"internal/ioat"},
 	"filters": {"filters/internal/codecjson", "filters/internal/deflate", "filters/internal/transpose", "filters/internal/wire",
 		"filters/internal/zstd", "lorenz"},
 	"filters/internal/wire":        {}, // the errors of all filters
@@ -133,7 +134,7 @@ var edges = map[string][]string{
 	// What vouches for a file, what may be done with it, the files of a run: fileio asks protect before it replaces one.
 	"cmd/cdfz/internal/cli/receiptfile": {"archive", "cmd/cdfz/internal/cli/terminal", "internal/atomicfile", "internal/urls"},
 	"cmd/cdfz/internal/cli/protect": {"archive", "archive/repair", "cmd/cdfz/internal/cli/display", "cmd/cdfz/internal/cli/receiptfile", "cmd/cdfz/internal/cli/terminal",
-		"internal/atomicfile", "internal/ioat", "internal/nofollow"},
+		"internal/atomicfile", "internal/ioat", "internal/nofollow", "internal/storage"},
 }
 
 // TestEdges checks the imports of all packages against edges. Commands and benchmarks

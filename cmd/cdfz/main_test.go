@@ -20,7 +20,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/cdfz-format/cdfz/archive/parity"
-	"github.com/cdfz-format/cdfz/internal/nstest"
+	"github.com/cdfz-format/cdfz/internal/storage/storagetest"
 )
 
 func TestMain(m *testing.M) {
@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 type onDisk struct{ *testing.M }
 
 func (m onDisk) Run() int {
-	defer nstest.OnDisk()()
+	defer storagetest.OnDisk()()
 	return m.M.Run()
 }
 

@@ -1,3 +1,4 @@
+// Package nstest mounts file systems for tests, in a mount namespace that ends with the test.
 package nstest
 
 import (

@@ -1,6 +1,5 @@
-// Package nstest mounts file systems for tests, in a mount namespace that ends with the test, and finds folders
-// on a disk.
-package nstest
+// Package storagetest finds folders on a disk, for tests.
+package storagetest
 
 import (
 	"fmt"
@@ -23,7 +22,7 @@ func OnDisk() (done func()) {
 		}
 	}
 	if err != nil || !keeps(dir) {
-		fmt.Fprintln(os.Stderr, "nstest: the tests need a folder on a disk, TMPDIR")
+		fmt.Fprintln(os.Stderr, "storagetest: the tests need a folder on a disk, TMPDIR")
 	}
 	return func() { os.RemoveAll(dir) }
 }
