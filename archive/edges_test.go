@@ -18,8 +18,9 @@ import (
 // edges lists the packages of this module that each package may import. A new edge is a
 // design decision: add it here with a reason.
 var edges = map[string][]string{
-	"internal/nofollow":            {},                    // for sources and targets
-	"internal/atomicfile":          {"internal/nofollow"}, // used by the command and by archive.WriteFile
+	"internal/nofollow":            {},                                       // for sources and targets
+	"internal/access":              {},                                       // who may read targets
+	"internal/atomicfile":          {"internal/access", "internal/nofollow"}, // used by the command and by archive.WriteFile
 	"cdf3":                         {},
 	"internal/ioat":                {},
 	"internal/chart":               {}, // pictures of cdfz bench and bench/cache

@@ -27,9 +27,16 @@ type FileOptions struct {
 	// returned. It is called again if another program replaces the existing file meanwhile.
 	MayReplace func(old fs.FileInfo, new io.ReaderAt, size int64) error
 	// Source describes the file that the new one is made from. It must not be the
-	// target. Its permissions and modification time are copied, and if the program runs
-	// as root also its owner.
+	// target. Its modification time is copied. Without Rights its permissions are copied, too, and
+	// if the program runs as root its owner. If the new file has another group, members of that get
+	// the permissions that all others have. A description has no access control list.
 	Source fs.FileInfo
+	// Rights, if not nil, sets owner, permissions and access control list of the complete new file,
+	// which only its owner may use until then.
+	Rights func(f *os.File)
+	// FolderRights, if not nil, is called for each folder that MakeDirs makes, with its path below Root.
+	// It returns what sets the rights of the folder at once, or nil for those of any new folder.
+	FolderRights func(rel string) func(f *os.File)
 	// MakeDirs makes missing folders.
 	MakeDirs bool
 	// Root, if not nil, is an open folder, and Rel the path of the file below it, without "..".
@@ -159,6 +166,7 @@ func create(name string, file *FileOptions, size int64) (*atomicfile.File, FileO
 	}
 	t, err := atomicfile.Create(name, &atomicfile.Options{
 		Overwrite: o.Overwrite, MayReplace: o.MayReplace, Source: o.Source, MakeDirs: o.MakeDirs, Root: o.Root, Rel: o.Rel,
+		Rights: o.Rights, FolderRights: o.FolderRights,
 		Size: size, Together: o.Together,
 	})
 	if err != nil {

@@ -27,6 +27,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/cdfz-format/cdfz/internal/access"
 )
 
 // Errors of Create and Commit if something is in the way of the target. They are
@@ -51,9 +53,16 @@ type Options struct {
 	// Overwrite replaces an existing file on Commit. Until then it is not touched.
 	Overwrite bool
 	// Source describes the file that the new one is made from, or is nil. It must not
-	// be the target. Its permissions and modification time are copied, and if the
-	// program runs as root also its owner.
+	// be the target. Its modification time is copied, and without Rights also its
+	// permissions, as package access does.
 	Source fs.FileInfo
+	// Rights, if not nil, is called by Commit with the complete file, to set its owner, permissions
+	// and ACL. Until then only the owner may use the file.
+	Rights func(f *os.File)
+	// FolderRights, if not nil, is called for each folder that MakeDirs makes, with its path below Root,
+	// or below the last folder of the path that existed. It returns what sets the rights of the folder
+	// at once, or nil for those of any new folder.
+	FolderRights func(rel string) func(f *os.File)
 	// Replace allows Source to be the target, which Commit then replaces.
 	Replace bool
 	// MayReplace, if not nil, is called by Commit with the file that is about to be replaced and
@@ -155,7 +164,7 @@ func (t *File) openPlace(dir string) (err error) {
 		t.in, err = openPlace(dir)
 		return err
 	}
-	t.in, t.dirs, err = below(t.o.Root, dir, t.o.MakeDirs)
+	t.in, t.dirs, err = below(t.o.Root, dir, t.o.MakeDirs, t.o.FolderRights)
 	return err
 }
 
@@ -171,14 +180,14 @@ func (t *File) closePlace() {
 
 // open makes the file, without a name if possible.
 func (t *File) open() (err error) {
+	mode := fs.FileMode(0o666)
+	if t.o.Source != nil || t.o.Rights != nil {
+		mode = access.PrivateFile
+	}
 	if t.in.triesUnnamed() {
-		if t.f, err = openUnnamed(t.in, t.path); err == nil {
+		if t.f, err = openUnnamed(t.in, t.path, mode); err == nil {
 			return nil
 		}
-	}
-	mode := fs.FileMode(0o666)
-	if t.o.Source != nil {
-		mode = 0o600 // stay private while writing
 	}
 	t.f, t.tmp, err = openNamed(t.in, t.base, mode)
 	return err
@@ -286,7 +295,7 @@ func (t *File) Leftover() string { return t.left }
 
 // complete gives a file with all its bytes its rights and its time, and writes it to disk.
 func (t *File) complete() error {
-	t.keepOwner()
+	t.setRights()
 	timed := t.o.Source == nil || setTime(t.f, t.o.Source.ModTime()) == nil // to disk together with the bytes
 	if err := t.flush(); err != nil {
 		return err
@@ -346,16 +355,15 @@ func (t *File) settle() {
 	keepDirs(t.o.Root, t.dirs)
 }
 
-// keepOwner copies permissions and, as root, the owner of the source. Some file systems
-// support neither; then nothing changes.
-func (t *File) keepOwner() {
-	if t.o.Source == nil {
-		return
+// setRights gives the file the rights that it has from then on. Some file systems have none; then nothing
+// changes.
+func (t *File) setRights() {
+	switch {
+	case t.o.Rights != nil:
+		t.o.Rights(t.f)
+	case t.o.Source != nil:
+		(&access.Limits{Copy: access.FromInfo(t.o.Source)}).Set(t.f)
 	}
-	if uid, gid, ok := owner(t.o.Source); ok && os.Geteuid() == 0 {
-		_ = t.f.Chown(uid, gid)
-	}
-	_ = t.f.Chmod(t.o.Source.Mode().Perm())
 }
 
 // Close discards the file and the folders made for it. It does nothing after Commit.

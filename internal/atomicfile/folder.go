@@ -6,7 +6,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"github.com/cdfz-format/cdfz/internal/access"
 )
 
 // hiddenFolder is a folder that appears complete or not at all. Until Commit it is inside a
@@ -43,8 +46,9 @@ func checkFolder(path string, may func(path string) bool) (replaces bool, err er
 // WriteFolder makes a folder at path, which appears complete and on disk or not at all. write
 // puts files into it, and its error is returned. The error is fs.ErrExist if something exists at
 // path that may forbids to replace. A folder that is replaced is deleted with all that is in it, so
-// may should judge all of it: see [HoldsOnly].
-func WriteFolder(path string, may func(path string) bool, write func(root *os.Root) error) error {
+// may should judge all of it: see [HoldsOnly]. rights, if not nil, is called for the complete folder and all
+// files and folders in it. Until then only its owner may use it.
+func WriteFolder(path string, may func(path string) bool, rights func(f *os.File), write func(root *os.Root) error) error {
 	if _, err := checkFolder(path, may); err != nil {
 		return err
 	}
@@ -62,12 +66,47 @@ func WriteFolder(path string, may func(path string) bool, write func(root *os.Ro
 	if err := write(root); err != nil {
 		return err
 	}
+	if rights != nil {
+		if err := setTree(root, rights); err != nil {
+			return err
+		}
+	}
 	// A killed program's folder may be back in its place since the first look.
 	replaces, err := checkFolder(path, may)
 	if err != nil {
 		return err
 	}
 	return f.Commit(replaces)
+}
+
+// setTree calls rights for all files and folders of a folder, and for itself last.
+func setTree(root *os.Root, rights func(f *os.File)) error {
+	var folders []string
+	set := func(path string) error {
+		f, err := root.Open(path)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		rights(f)
+		return nil
+	}
+	err := fs.WalkDir(root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			folders = append(folders, path)
+			return nil
+		}
+		return set(filepath.FromSlash(path))
+	})
+	for _, path := range slices.Backward(folders) { // they may become read-only for this process, too
+		if err == nil {
+			err = set(filepath.FromSlash(path))
+		}
+	}
+	return err
 }
 
 // HoldsOnly reports whether a folder has no other files than regular ones that known recognizes by
@@ -88,7 +127,7 @@ func createFolder(path string) (*hiddenFolder, error) {
 	restoreFolders(filepath.Clean(dir), base)
 	for range 100 {
 		f := &hiddenFolder{path: path, hidden: filepath.Join(dir, tmpName(base))}
-		err := os.Mkdir(f.hidden, 0o777)
+		err := os.Mkdir(f.hidden, access.PrivateFolder)
 		if errors.Is(err, fs.ErrExist) {
 			continue
 		}
@@ -96,7 +135,7 @@ func createFolder(path string) (*hiddenFolder, error) {
 			return nil, err
 		}
 		name := filepath.Join(f.hidden, folderLock)
-		if f.lock, err = os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666); err == nil {
+		if f.lock, err = os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, access.PrivateFile); err == nil {
 			// Between open and lock, another process may have removed it.
 			if err = sys.lock(f.lock); !errors.Is(err, ErrLocked) && isNamed(f.lock, os.Stat, name) {
 				if err = os.Mkdir(f.Dir(), 0o777); err == nil {

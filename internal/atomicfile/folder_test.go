@@ -106,8 +106,8 @@ func TestFolderFilled(t *testing.T) {
 	path := filepath.Join(dir, "x")
 	only := func(path string) bool { return HoldsOnly(path, func(name string) bool { return name == "a" }) }
 	write := func(root *os.Root) error { return root.WriteFile("a", []byte("new"), 0o666) }
-	require.NoError(t, WriteFolder(path, only, write))
-	require.NoError(t, WriteFolder(path, only, write))
+	require.NoError(t, WriteFolder(path, only, nil, write))
+	require.NoError(t, WriteFolder(path, only, nil, write))
 	t.Run("filled", func(t *testing.T) {
 		with(t, func(c *calls) {
 			c.renameFolder = func(from, to string) error {
@@ -117,14 +117,14 @@ func TestFolderFilled(t *testing.T) {
 				return os.Rename(from, to)
 			}
 		})
-		require.ErrorIs(t, WriteFolder(path, only, write), fs.ErrExist)
+		require.ErrorIs(t, WriteFolder(path, only, nil, write), fs.ErrExist)
 	})
 	require.Equal(t, "precious", read(t, filepath.Join(path, "b")))
 	require.Equal(t, []string{"x"}, names(t, dir))
-	require.ErrorIs(t, WriteFolder(path, only, write), fs.ErrExist)
+	require.ErrorIs(t, WriteFolder(path, only, nil, write), fs.ErrExist)
 	require.NoError(t, os.Remove(filepath.Join(path, "b")))
 	require.NoError(t, os.Symlink("nowhere", filepath.Join(path, "a2")))
-	require.ErrorIs(t, WriteFolder(path, only, write), fs.ErrExist)
+	require.ErrorIs(t, WriteFolder(path, only, nil, write), fs.ErrExist)
 }
 
 // TestCheckFolder has nothing in the way, a file, and a folder that may be replaced.

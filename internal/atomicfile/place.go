@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cdfz-format/cdfz/internal/access"
 	"github.com/cdfz-format/cdfz/internal/nofollow"
 )
 
@@ -180,8 +181,8 @@ func madeKey(root *os.Root, rel string) string { return filepath.Join(root.Name(
 
 // below opens a folder below another one, without following links. Missing folders are made if
 // makes is set. It returns the ones made, outermost first. The caller must pass them to keepDirs
-// or removeDirs.
-func below(root *os.Root, rel string, makes bool) (*place, []string, error) {
+// or removeDirs. rights, if not nil, sets their rights.
+func below(root *os.Root, rel string, makes bool, rights func(rel string) func(f *os.File)) (*place, []string, error) {
 	rel = filepath.Clean(rel)
 	if p, err := existing(root, rel, makes); err == nil || !makes || !errors.Is(err, fs.ErrNotExist) {
 		return p, nil, err
@@ -198,11 +199,24 @@ func below(root *os.Root, rel string, makes bool) (*place, []string, error) {
 		part, key := filepath.Base(path), madeKey(root, path)
 		next, err = nofollow.Folder(at, part)
 		if errors.Is(err, fs.ErrNotExist) {
-			if err = at.Mkdir(part, 0o777); err == nil {
+			mode := fs.FileMode(0o777)
+			var set func(f *os.File)
+			if rights != nil {
+				set = rights(path)
+			}
+			if set != nil {
+				mode = access.PrivateFolder
+			}
+			fresh := false
+			if err = at.Mkdir(part, mode); err == nil {
 				made.uses[key] = 0
+				fresh = true
 			}
 			if err == nil || errors.Is(err, fs.ErrExist) {
 				next, err = nofollow.Folder(at, part)
+			}
+			if err == nil && fresh && set != nil {
+				err = setFolderRights(next, set)
 			}
 		}
 		if _, ok := made.uses[key]; ok {
@@ -221,6 +235,18 @@ func below(root *os.Root, rel string, makes bool) (*place, []string, error) {
 		return nil, nil, err
 	}
 	return p, dirs, nil
+}
+
+// setFolderRights sets the rights of a new folder. It closes the folder after an error.
+func setFolderRights(dir *os.Root, set func(f *os.File)) error {
+	f, err := dir.Open(".")
+	if err != nil {
+		dir.Close()
+		return err
+	}
+	defer f.Close()
+	set(f)
+	return nil
 }
 
 // existing opens a folder below another one. If makes is set, folders that may be removed again

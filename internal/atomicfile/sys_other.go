@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-func openUnnamed(*place, string) (*os.File, error) { return nil, errors.ErrUnsupported }
+func openUnnamed(*place, string, fs.FileMode) (*os.File, error) { return nil, errors.ErrUnsupported }
 
 func nameUnnamed(*os.File, *place, string) error { return errors.ErrUnsupported }
 

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+
+	"github.com/cdfz-format/cdfz/internal/access"
 )
 
 // Temporary is a file without a name. Its space is freed when it is closed or the
@@ -13,10 +15,10 @@ type Temporary struct {
 	name string // on systems that cannot remove open files
 }
 
-// Temp makes a temporary file in os.TempDir.
+// Temp makes a temporary file in os.TempDir. Only its owner may use it.
 func Temp() (*Temporary, error) {
 	dir := os.TempDir()
-	if f, err := openUnnamed(&place{path: dir}, "temporary file"); err == nil {
+	if f, err := openUnnamed(&place{path: dir}, "temporary file", access.PrivateFile); err == nil {
 		return &Temporary{File: f}, nil
 	}
 	f, err := os.CreateTemp(dir, "cdfz-*")

@@ -2,6 +2,7 @@ package atomicfile
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"sync/atomic"
 
@@ -13,11 +14,11 @@ var proc atomic.Bool
 
 // openUnnamed makes a file without a name in a folder. Errors call it path. Not all
 // file systems support this.
-func openUnnamed(in *place, path string) (*os.File, error) {
+func openUnnamed(in *place, path string, mode fs.FileMode) (*os.File, error) {
 	if !sys.unnamed {
 		return nil, errors.ErrUnsupported
 	}
-	fd, err := unix.Openat(in.at(), in.name("."), unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o666)
+	fd, err := unix.Openat(in.at(), in.name("."), unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, uint32(mode))
 	if err != nil {
 		return nil, err
 	}

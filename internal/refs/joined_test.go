@@ -95,7 +95,7 @@ func TestJoined(t *testing.T) {
 			require.NoError(t, json.Unmarshal(b.Bytes(), &got))
 			chunks := int64(0)
 			parq := filepath.Join(dir, "x.parq")
-			_, err = WriteParquet(ctx, parq, s, false)
+			_, err = WriteParquet(ctx, parq, s, false, nil)
 			require.NoError(t, err)
 			for path, a := range st.Arrays() {
 				rows, err := parquet.ReadFile[row](filepath.Join(parq, path, "refs.0.parq"))
@@ -150,7 +150,7 @@ func TestJoinedDiffers(t *testing.T) {
 		require.ErrorIs(t, err, ErrBlocks)
 		require.ErrorContains(t, err, "1.nc")
 		require.ErrorContains(t, err, c.text)
-		_, err = WriteParquet(ctx, filepath.Join(dir, "x.parq"), Source{Dataset: d, URL: "x.ncml"}, false)
+		_, err = WriteParquet(ctx, filepath.Join(dir, "x.parq"), Source{Dataset: d, URL: "x.ncml"}, false, nil)
 		require.ErrorIs(t, err, ErrBlocks)
 		require.NoDirExists(t, filepath.Join(dir, "x.parq"))
 	}

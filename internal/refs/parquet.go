@@ -30,15 +30,16 @@ const (
 // WriteJSON does.
 //
 // overwrite replaces a folder that WriteParquet wrote and that has no other files. The error is
-// fs.ErrExist if something else is in the way.
-func WriteParquet(ctx context.Context, dir string, s Source, overwrite bool) (*Result, error) {
+// fs.ErrExist if something else is in the way. rights, if not nil, is called for each complete file and
+// folder, to set its owner, permissions and ACL.
+func WriteParquet(ctx context.Context, dir string, s Source, overwrite bool, rights func(f *os.File)) (*Result, error) {
 	st, err := newStore(ctx, s)
 	if err != nil {
 		return nil, err
 	}
 	may := func(dir string) bool { return overwrite && isReferences(dir) && atomicfile.HoldsOnly(dir, isFile) }
 	var res *Result
-	err = atomicfile.WriteFolder(dir, may, func(root *os.Root) error {
+	err = atomicfile.WriteFolder(dir, may, rights, func(root *os.Root) error {
 		w := &records{root: root, open: map[string]*table{}}
 		if err := w.metadata(st.Zarr); err != nil {
 			return err

@@ -75,7 +75,7 @@ func TestParquet(t *testing.T) {
 		require.NoError(t, json.Unmarshal(text.Bytes(), &doc))
 
 		dir := filepath.Join(t.TempDir(), "x.parq")
-		res, err := WriteParquet(ctx, dir, Source{Archive: f, URL: url}, false)
+		res, err := WriteParquet(ctx, dir, Source{Archive: f, URL: url}, false, nil)
 		require.NoError(t, err)
 		require.Equal(t, []int64{want.Chunks, want.Referred}, []int64{res.Chunks, res.Referred})
 		var meta struct {
@@ -130,7 +130,7 @@ func TestParquet(t *testing.T) {
 		require.Len(t, list(t, dir), files)
 
 		again := filepath.Join(t.TempDir(), "x.parq")
-		_, err = WriteParquet(ctx, again, Source{Archive: f, URL: url}, false)
+		_, err = WriteParquet(ctx, again, Source{Archive: f, URL: url}, false, nil)
 		require.NoError(t, err)
 		require.Equal(t, list(t, dir), list(t, again))
 	}
@@ -185,33 +185,33 @@ func TestParquetTarget(t *testing.T) {
 	dir := filepath.Join(parent, "x.parq")
 	stopped, cancel := context.WithCancel(ctx)
 	cancel()
-	_, err = WriteParquet(stopped, dir, Source{Archive: f, URL: "a"}, false)
+	_, err = WriteParquet(stopped, dir, Source{Archive: f, URL: "a"}, false, nil)
 	require.ErrorIs(t, err, context.Canceled)
 	require.Empty(t, list(t, parent))
-	_, err = WriteParquet(ctx, dir, Source{Archive: f, URL: "a"}, false)
+	_, err = WriteParquet(ctx, dir, Source{Archive: f, URL: "a"}, false, nil)
 	require.NoError(t, err)
 	was := list(t, parent)
-	_, err = WriteParquet(ctx, dir, Source{Archive: f, URL: "b"}, false)
+	_, err = WriteParquet(ctx, dir, Source{Archive: f, URL: "b"}, false, nil)
 	require.ErrorIs(t, err, fs.ErrExist)
 	require.Equal(t, was, list(t, parent))
-	_, err = WriteParquet(ctx, dir, Source{Archive: f, URL: "b"}, true)
+	_, err = WriteParquet(ctx, dir, Source{Archive: f, URL: "b"}, true, nil)
 	require.NoError(t, err)
 	require.NotEqual(t, was, list(t, parent))
 	for _, name := range []string{"x.nc.cdfz", "tas/refs.nc", "notes"} {
 		name = filepath.Join(dir, name)
 		require.NoError(t, os.WriteFile(name, []byte("the only copy"), 0o600))
-		_, err = WriteParquet(ctx, dir, Source{Archive: f, URL: "b"}, true)
+		_, err = WriteParquet(ctx, dir, Source{Archive: f, URL: "b"}, true, nil)
 		require.ErrorIs(t, err, fs.ErrExist)
 		require.FileExists(t, name)
 		require.NoError(t, os.Remove(name))
 	}
 	for _, content := range []string{"", `{"metadata":{},"zarr_consolidated_format":1}`} { // a store of Zarr
 		require.NoError(t, os.WriteFile(filepath.Join(dir, metadataName), []byte(content), 0o600))
-		_, err = WriteParquet(ctx, dir, Source{Archive: f, URL: "b"}, true)
+		_, err = WriteParquet(ctx, dir, Source{Archive: f, URL: "b"}, true, nil)
 		require.ErrorIs(t, err, fs.ErrExist)
 	}
 	require.NoError(t, os.RemoveAll(dir))
 	require.NoError(t, os.WriteFile(dir, nil, 0o600))
-	_, err = WriteParquet(ctx, dir, Source{Archive: f, URL: "b"}, true)
+	_, err = WriteParquet(ctx, dir, Source{Archive: f, URL: "b"}, true, nil)
 	require.ErrorIs(t, err, fs.ErrExist)
 }

@@ -83,6 +83,6 @@ func TestMask(t *testing.T) {
 	require.NoError(t, err)
 	_, err = WriteJSON(ctx, &bytes.Buffer{}, Source{Archive: f, URL: "x"})
 	require.ErrorIs(t, err, ErrMask)
-	_, err = WriteParquet(ctx, filepath.Join(t.TempDir(), "x"), Source{Archive: f, URL: "x"}, false)
+	_, err = WriteParquet(ctx, filepath.Join(t.TempDir(), "x"), Source{Archive: f, URL: "x"}, false, nil)
 	require.ErrorIs(t, err, ErrMask)
 }

@@ -45,6 +45,9 @@ type Options struct {
 	Workers int
 	// Overwrite replaces an existing Zarr store. Other folders and files are never replaced.
 	Overwrite bool
+	// Rights, if not nil, is called for each complete file and folder of the store, to set its owner,
+	// permissions and ACL. Until then only the owner of the store may use it.
+	Rights func(f *os.File)
 	// Progress, if not nil, is called with the number of bytes of values done so far, from
 	// one goroutine at a time.
 	Progress func(done int64)
@@ -140,7 +143,7 @@ func Write(ctx context.Context, dir string, f *archive.File, o *Options) (*Resul
 	if version == 3 {
 		w.omitFills(z)
 	}
-	err = atomicfile.WriteFolder(dir, may, func(root *os.Root) error {
+	err = atomicfile.WriteFolder(dir, may, o.Rights, func(root *os.Root) error {
 		w.root = root
 		return w.all(ctx, z)
 	})

@@ -64,7 +64,7 @@ func (v *exporter) referencesJSON(ctx context.Context, in *fileio.Input, src ref
 }
 
 func (v *exporter) referencesParquet(ctx context.Context, in *fileio.Input, src refs.Source) (*refs.Result, error) {
-	res, err := refs.WriteParquet(ctx, v.Dest, src, v.Force)
+	res, err := refs.WriteParquet(ctx, v.Dest, src, v.Force, v.StoreRights(v.Dest, in))
 	if err != nil {
 		return nil, err
 	}

@@ -202,6 +202,7 @@ func (v *joiner) locations(ctx context.Context, args []string) (locations []stri
 		if len(locations) == joined.MaxMembers {
 			return fmt.Errorf("expected at most %d files, found more", joined.MaxMembers)
 		}
+		v.Uses(j.Name)
 		location, err := v.location(j.Name)
 		if err == nil {
 			locations = append(locations, location)

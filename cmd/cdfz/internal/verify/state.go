@@ -18,6 +18,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/jsonlines"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/internal/access"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 	"github.com/cdfz-format/cdfz/remote"
 )
@@ -335,7 +336,11 @@ func (s *state) use(l *stateLine) {
 // compact replaces the file by one with the last line of each archive and folder, under their names after
 // moves.
 func (s *state) compact(moves []move) error {
-	t, err := atomicfile.Create(s.name, &atomicfile.Options{Overwrite: true})
+	old, err := access.OfPath(s.name)
+	if err != nil {
+		return err
+	}
+	t, err := atomicfile.Create(s.name, &atomicfile.Options{Overwrite: true, Rights: (&access.Limits{Copy: old}).Set})
 	if err != nil {
 		return err
 	}

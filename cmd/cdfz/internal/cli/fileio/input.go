@@ -18,6 +18,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/protect"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/stop"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/internal/access"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 	"github.com/cdfz-format/cdfz/internal/nofollow"
@@ -92,14 +93,19 @@ func (a *IO) Open(ctx context.Context, name string) (*Input, error) {
 
 // inputs are the local files that a run is reading. It is safe for concurrent use.
 type inputs struct {
-	mu   sync.Mutex
-	open map[*Input]fs.FileInfo
+	mu      sync.Mutex
+	open    map[*Input]fs.FileInfo
+	all     access.Sources // the closed ones, too
+	folders access.Folders // above sources and targets
 }
 
 // reads notes that the run reads a file, until that is closed.
 func (a *IO) reads(in *Input) *Input {
 	if in.Stat == nil {
 		return in
+	}
+	if r, err := access.Of(in.File); err == nil {
+		a.inputs.all.Add(r, folderOf(in.Name))
 	}
 	a.inputs.mu.Lock()
 	defer a.inputs.mu.Unlock()
@@ -116,6 +122,9 @@ func (a *IO) reads(in *Input) *Input {
 
 // readsParts notes that the run reads other files, too, until an input is closed.
 func (a *IO) readsParts(in *Input, names iter.Seq[string]) {
+	for name := range names {
+		a.Uses(name)
+	}
 	a.inputs.mu.Lock()
 	defer a.inputs.mu.Unlock()
 	in.parts = names

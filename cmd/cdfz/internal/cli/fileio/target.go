@@ -33,6 +33,7 @@ type targets struct {
 	// rest of its path.
 	base *os.Root
 	rest string
+	due  []dueFolder
 }
 
 func newTargets() *targets {
@@ -46,6 +47,7 @@ func (t *targets) keepFolders() (done func()) {
 		let()
 		t.mu.Lock()
 		defer t.mu.Unlock()
+		t.closeFolders()
 		if t.base != nil {
 			t.base.Close()
 			t.base = nil
@@ -297,6 +299,7 @@ func (a *IO) WriteTo(ctx context.Context, path string, src *Input, write func(*a
 		a.targets.free(path)
 		return err
 	}
+	o.Rights, o.FolderRights = a.rights(path, src, o.Rel)
 	if err = write(o); err != nil {
 		a.targets.free(path)
 		return a.targetHint(err, path)
@@ -402,6 +405,7 @@ func (a *IO) create(path string, src *Input, o *atomicfile.Options) (*atomicfile
 	}
 	var t *atomicfile.File
 	if o.Root, o.Rel, err = a.root(path, src); err == nil {
+		o.Rights, o.FolderRights = a.rights(path, src, o.Rel)
 		t, err = atomicfile.Create(path, o)
 	}
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cdfz-format/cdfz/internal/access"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 )
 
@@ -40,11 +41,11 @@ type File struct {
 // neither locked nor flushed nor closed.
 func Stream(f *os.File) *File { return &File{f: f, stream: true} }
 
-// Open opens a file, or makes an empty one. head is how the first line of such a file begins, and kind is
+// Open opens a file, or makes an empty one, which only its owner may use. head is how the first line of such a file begins, and kind is
 // its name in errors. Open fails if another program has opened the file. It also fails if the file is of
 // another kind, and leaves that as it is.
 func Open(name, head, kind string) (*File, error) {
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o666)
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_APPEND|os.O_CREATE, access.PrivateFile) // it has names of files
 	if err != nil {
 		return nil, err
 	}

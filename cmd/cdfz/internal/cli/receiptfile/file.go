@@ -14,6 +14,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/internal/access"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 )
 
@@ -61,7 +62,7 @@ func create(name string) error {
 	_, _ = rand.Read(id[:]) // never fails
 	h := head{ID: hex.EncodeToString(id[:])}
 	h.Last = h.first()
-	f, err := atomicfile.Create(name, nil)
+	f, err := atomicfile.Create(name, &atomicfile.Options{Rights: access.OwnerOnly}) // it has names of files
 	if err != nil {
 		return err
 	}
