@@ -143,14 +143,13 @@ func (u *Users) check(name, password string, done <-chan struct{}) verdict {
 // authorize lets the users of the options in. Nobody else occupies one of the places of
 // requests in flight.
 func (s *Server) authorize(next http.Handler) http.Handler {
-	u := s.opts.Users
-	if u == nil {
+	if s.opts.Users == nil {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name, password, ok := r.BasicAuth()
 		v := wrong
-		if ok {
+		if u := s.opts.Users(); ok && u != nil {
 			v = u.check(name, password, r.Context().Done())
 		}
 		switch v {

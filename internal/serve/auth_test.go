@@ -9,6 +9,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -66,7 +68,7 @@ func TestAuthSlots(t *testing.T) {
 	require.NoError(t, err)
 	u, err := ReadUsers(strings.NewReader("alice:" + string(hash) + "\n"))
 	require.NoError(t, err)
-	s, err := New(folder(t, classic(t, "cdf2_climate")), &Options{Users: u, Requests: 4})
+	s, err := New(folder(t, classic(t, "cdf2_climate")), &Options{Users: func() *Users { return u }, Requests: 4})
 	require.NoError(t, err)
 	defer s.close()
 	status := func(ctx context.Context, name, password string) int {
@@ -163,4 +165,67 @@ func TestSecureAuth(t *testing.T) {
 	require.NoError(t, err)
 	b, _ := io.ReadAll(c)
 	require.Regexp(t, `^HTTP/1.0 400 `, string(b))
+}
+
+// TestUserFile changes the file of users while the server runs.
+func TestUserFile(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "users")
+	line := func(user, password string) string {
+		hash, err := bcrypt.GenerateFromPassword([]byte(password), bcrypt.MinCost)
+		require.NoError(t, err)
+		return user + ":" + string(hash) + "\n"
+	}
+	write := func(text string) { require.NoError(t, os.WriteFile(name, []byte(text), 0o600)) }
+	_, err := OpenUserFile(name, nil)
+	require.ErrorIs(t, err, os.ErrNotExist)
+	write(line("alice", "right"))
+	var warned []string
+	u, err := OpenUserFile(name, func(err error) { warned = append(warned, err.Error()) })
+	require.NoError(t, err)
+	s, err := New(t.TempDir(), &Options{Users: u.Users})
+	require.NoError(t, err)
+	defer s.close()
+	check := func(user, password string, want int) {
+		t.Helper()
+		for range 2 {
+			r := httptest.NewRequest(http.MethodGet, "http://localhost"+filesPath, nil)
+			r.SetBasicAuth(user, password)
+			w := httptest.NewRecorder()
+			s.http.Handler.ServeHTTP(w, r)
+			require.Equal(t, want, w.Code, "%s %s", user, password)
+		}
+	}
+	check("alice", "right", 200)
+	write(line("alice", "changed") + line("bob", "right"))
+	check("alice", "right", 401)
+	check("alice", "changed", 200)
+	check("bob", "right", 200)
+	// A user who was known is gone at once.
+	write(line("bob", "right"))
+	check("alice", "changed", 401)
+	// Replaced by a file of the same size and time.
+	st, err := os.Stat(name)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(name+".new", []byte(line("eve", "right")), 0o600))
+	require.NoError(t, os.Chtimes(name+".new", st.ModTime(), st.ModTime()))
+	require.NoError(t, os.Rename(name+".new", name))
+	check("bob", "right", 401)
+	check("eve", "right", 200)
+	// A malformed file changes nothing, and is reported once.
+	require.Empty(t, warned)
+	write("eve:plain\n")
+	check("eve", "right", 200)
+	require.Equal(t, []string{"the new file of users is not used, and the users stay as they are: line 1: expected a hash of bcrypt, as htpasswd -B makes"}, warned)
+	write("")
+	check("eve", "right", 200)
+	require.Len(t, warned, 2)
+	// Without the file nobody gets in.
+	require.NoError(t, os.Remove(name))
+	check("eve", "right", 401)
+	require.Equal(t, "the file of users was removed: nobody may log in", warned[2])
+	write("eve:plain\n")
+	check("eve", "right", 401)
+	write(line("eve", "right"))
+	check("eve", "right", 200)
+	require.Len(t, warned, 4)
 }

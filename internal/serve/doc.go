@@ -40,7 +40,9 @@ type Options struct {
 	Conns    int           // open connections, others wait; 0: DefaultConns
 	Time     time.Duration // of a request; 0: DefaultTime
 	Bytes    int64         // of an answer; 0: DefaultBytes
-	Users    *Users        // who may read; nil: everybody
+	// Users, if not nil, returns who may read, at each request. It must be safe for concurrent use. Nil
+	// lets everybody read; if it returns nil, nobody may.
+	Users func() *Users
 	// Hosts are names of the server. Requests for others, other than localhost and IP
 	// addresses, get status 421: pages of other sites cannot read what is served here.
 	Hosts []string

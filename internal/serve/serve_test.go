@@ -320,13 +320,13 @@ func TestConcurrent(t *testing.T) {
 }
 
 // users has alice, whose password is right.
-func users(t *testing.T) *Users {
+func users(t *testing.T) func() *Users {
 	t.Helper()
 	hash, err := bcrypt.GenerateFromPassword([]byte("right"), bcrypt.MinCost)
 	require.NoError(t, err)
 	u, err := ReadUsers(strings.NewReader("# who\n\nalice:" + string(hash) + "\n"))
 	require.NoError(t, err)
-	return u
+	return func() *Users { return u }
 }
 
 func TestAuth(t *testing.T) {

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -96,7 +95,7 @@ to localhost, IP addresses, the host of --listen, the names in the certificate a
 	f := cmd.Flags()
 	f.StringVar(&o.listen, "listen", "127.0.0.1:8080", "`ADDRESS` and port to listen on; without an address, all addresses of this computer")
 	f.StringArrayVar(&o.Hosts, "host", nil, "`NAME` in URLs that the server answers to, in addition to localhost, IP addresses, and those of --listen and --tls-cert; may be repeated")
-	f.StringVar(&o.auth, "auth", "", "`FILE` of the users who may read, with lines NAME:HASH as htpasswd -B makes them")
+	f.StringVar(&o.auth, "auth", "", "`FILE` of the users who may read, with lines NAME:HASH as htpasswd -B makes them; it is read again when it changes")
 	f.StringVar(&o.cert, "tls-cert", "", "`FILE` with the certificates of HTTPS, as PEM")
 	f.StringVar(&o.key, "tls-key", "", "`FILE` with the key of HTTPS, as PEM")
 	f.Var(&cli.SizeFlag{N: &o.Cache, Min: 1 << 20, Max: 1 << 40}, "cache", "memory for decoded blocks of all files (default 256M)")
@@ -110,9 +109,11 @@ to localhost, IP addresses, the host of --listen, the names in the certificate a
 // run serves until ctx ends. The name is that of what an error is about.
 func run(ctx context.Context, a *cli.App, src string, o *flags) (name string, err error) {
 	if o.auth != "" {
-		if o.Users, err = readUsers(o.auth); err != nil {
+		users, err := serve.OpenUserFile(o.auth, func(err error) { a.Message("%s: %s", o.auth, terminal.PlainText(err, o.auth)) })
+		if err != nil {
 			return o.auth, err
 		}
+		o.Users = users.Users
 	}
 	var config *tls.Config
 	scheme := "http"
@@ -136,15 +137,6 @@ func run(ctx context.Context, a *cli.App, src string, o *flags) (name string, er
 	}
 	a.Report("serving %s://%s/", scheme, l.Addr())
 	return o.listen, s.Serve(ctx, l, config)
-}
-
-func readUsers(name string) (*serve.Users, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return serve.ReadUsers(f)
 }
 
 // lines prints the access log. It is safe for concurrent use.
