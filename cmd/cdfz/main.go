@@ -28,6 +28,7 @@ func main() {
 // the context stops it without leaving partial files.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	a := cli.New(stdin, stdout, stderr)
+	a.HideAll(args)
 	cmd := root(a, args)
 	cmd.SetArgs(args)
 	cmd.SetIn(stdin)

@@ -119,7 +119,7 @@ type Failure struct {
 func (a *Terminal) FailFile(file string, err error) {
 	text, code := a.Fail(file, err)
 	if a.JSON {
-		a.Emit(Failure{file, text, code})
+		a.Emit(Failure{a.redact(file), text, code})
 	}
 }
 

@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -58,14 +59,33 @@ func (a *Terminal) Hide(name string) {
 	a.secrets.mu.Lock()
 	defer a.secrets.mu.Unlock()
 	a.secrets.pairs = append(a.secrets.pairs, name, shown)
+	if path := filepath.Clean(name); path != name { // where it was taken for a path
+		a.secrets.pairs = append(a.secrets.pairs, path, remote.Redact(path))
+	}
 	if q := strconv.Quote(name); q[1:len(q)-1] != name {
 		a.secrets.pairs = append(a.secrets.pairs, q[1:len(q)-1], shown)
 	}
 }
 
+// HideAll is Hide for all URLs of a command line, the values of flags included.
+func (a *Terminal) HideAll(args []string) {
+	for _, arg := range args {
+		a.Hide(arg)
+		if flag, value, ok := strings.Cut(arg, "="); ok && strings.HasPrefix(flag, "-") {
+			a.Hide(value)
+		}
+	}
+}
+
 // userInfo matches user and password in URLs.
 var userInfo = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)[^\s/?#"']*@`)
+	return regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*:/+)[^\s/?#"']*@`)
+})
+
+// query matches query and fragment of URLs that can have a signature there, and the URL before them. What may end
+// a sentence does not belong to it. The keys of objects in stores have no query.
+var query = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)(https?:/+[^\s?#"'<>\\]*)[?#][^\s"'<>\\]*?([.,:;)]*(?:[\s"'<>\\]|$))`)
 })
 
 // redact removes the secrets of URLs from a text.
@@ -76,8 +96,8 @@ func (a *Terminal) redact(text string) string {
 	if len(pairs) > 0 {
 		text = strings.NewReplacer(pairs...).Replace(text)
 	}
-	if !strings.Contains(text, "://") {
+	if !strings.Contains(text, ":/") {
 		return text
 	}
-	return userInfo().ReplaceAllString(text, "$1")
+	return query().ReplaceAllString(userInfo().ReplaceAllString(text, "$1"), "$1$2")
 }
