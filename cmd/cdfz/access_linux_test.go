@@ -80,15 +80,15 @@ type someone struct {
 	groups []uint32 // the first is the user's own
 }
 
-// readers are those who must not read more than before.
-var readers = []someone{
+// accessReaders are those who must not read more than before.
+var accessReaders = []someone{
 	{65534, []uint32{65534}}, {dave, []uint32{dave}}, {dave, []uint32{dave, climate}}, {erin, []uint32{erin, climate}}, {erin, []uint32{erin, named}}, {erin, []uint32{erin, trap}},
 	{erin, []uint32{erin, climate, named}}, {erin, []uint32{erin, climate, trap}}, {erin, []uint32{carol}}, {erin, []uint32{carol, climate}}, {alice, []uint32{alice}}, {erin, []uint32{0}}, {erin, []uint32{0, climate}},
 	{erin, []uint32{aliceGroup}},
 }
 
-// runners run cdfz.
-var runners = []someone{{0, []uint32{0}}, {alice, []uint32{alice, climate}}, {alice, []uint32{alice}}, {carol, []uint32{carol, climate, named}}}
+// accessRunners run cdfz.
+var accessRunners = []someone{{0, []uint32{0}}, {alice, []uint32{alice, climate}}, {alice, []uint32{alice}}, {carol, []uint32{carol, climate, named}}}
 
 // rules are an ACL. Rules without an id have 0.
 type rules []struct {
@@ -155,12 +155,12 @@ func TestAccess(t *testing.T) {
 			w.t = t
 			w.secret(&s)
 			w.shared = 0
-			for n, who := range runners {
+			for n, who := range accessRunners {
 				for _, umask := range []string{"000", "077"} {
 					switch {
 					case (n > 0 || i > 0 || testing.Short()) && umask == "077":
 						continue // modes are copied without it
-					case n > 0 && (i+n)%(len(runners)-1) != 0 && os.Getenv("CDFZ_SOAK") == "":
+					case n > 0 && (i+n)%(len(accessRunners)-1) != 0 && os.Getenv("CDFZ_SOAK") == "":
 						continue
 					}
 					w.run(&s, who, umask)
@@ -274,7 +274,7 @@ func (w *accessWorld) run(s *secret, who someone, umask string) {
 	may := map[string][]bool{}
 	for _, name := range []string{"a", "b"} {
 		// What all files of this name have in common.
-		for _, r := range readers {
+		for _, r := range accessReaders {
 			may[name] = append(may[name], w.canRead(r, w.path("src/"+name+".nc")) != nil)
 		}
 	}
@@ -314,7 +314,7 @@ func (w *accessWorld) run(s *secret, who someone, umask string) {
 				return err
 			}))
 			require.NotEmpty(t, made, what)
-			for i, reader := range readers {
+			for i, reader := range accessReaders {
 				for _, path := range w.canRead(reader, made...) {
 					fromA, fromB := true, c.both
 					if first := (filepath.Base(path) + " ")[:2]; c.both && (first == "a." || first == "b.") { // of one of both
