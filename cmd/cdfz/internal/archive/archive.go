@@ -225,7 +225,10 @@ func (v *archiver) run(ctx context.Context, args []string) error {
 			v.FailFile(v.proof.name, err)
 		}
 	}()
-	v.Vouched = v.proof.vouched(ctx, v)
+	if err := v.Receipts.Load(ctx); err != nil {
+		v.FailFile("--receipts-also", err)
+		return nil
+	}
 	if err := v.checkEarlier(ctx); err != nil {
 		return err
 	}

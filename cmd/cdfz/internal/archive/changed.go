@@ -44,6 +44,9 @@ func (c *changes) check(v *archiver) error {
 		return errors.New("--replace-changed: contradicts -f")
 	case v.existing == existingNever:
 		return errors.New("--replace-changed: contradicts --skip-existing=never")
+	case c.removes && v.proof.name == "" && len(v.Receipts.Also) == 0 && !v.ReplaceOther:
+		err := errors.New("--remove-replaced: without --receipts or --receipts-also, nobody can tell whether a source was deleted, and an old archive is all that is left of it")
+		return terminal.Hinted(err, "--replace-other deletes old archives all the same; without --remove-replaced they keep another name")
 	case c.removes && v.noCheck:
 		return errors.New("--remove-replaced: contradicts --no-check")
 	}
@@ -137,14 +140,7 @@ func (c *changes) undo(v *archiver, in *fileio.Input, path string, old *replaced
 		return
 	}
 	defer dir.Close()
-	f, st, err := nofollow.File(dir, filepath.Base(old.path), os.O_RDONLY)
-	if err != nil {
-		return
-	}
-	defer f.Close()
-	if os.SameFile(st, old.st) {
-		_ = atomicfile.Remove(dir, filepath.Base(old.path), f, func() error { return nofollow.Is(dir, filepath.Base(path), old.st) })
-	}
+	_ = protect.RemoveArchive(dir, filepath.Base(old.path), old.st, func() error { return nofollow.Is(dir, filepath.Base(path), old.st) })
 }
 
 // remove deletes an old archive once the new one is proved: it is on disk, and restores the source when it
@@ -155,7 +151,7 @@ func (c *changes) remove(ctx context.Context, v *archiver, in *fileio.Input, rep
 	if err != nil {
 		return kept(err)
 	}
-	if err := v.Vouched(rep.Target, held); err != nil {
+	if err := v.Receipts.Vouched(ctx, rep.Target, old.st, held); err != nil {
 		return kept(err)
 	}
 	dir, err := v.TargetFolder(rep.Target, in)
@@ -177,19 +173,7 @@ func (c *changes) remove(ctx context.Context, v *archiver, in *fileio.Input, rep
 	if err := v.restoresSource(ctx, f, st.Size(), rep); err != nil {
 		return kept(fmt.Errorf("%s: %w", rep.Target, err))
 	}
-	aged, _, err := nofollow.File(dir, filepath.Base(old.path), os.O_RDONLY)
-	if err != nil {
-		return kept(err)
-	}
-	defer aged.Close()
-	err = atomicfile.Remove(dir, filepath.Base(old.path), aged, func() error {
-		now, err := aged.Stat()
-		if err == nil && !os.SameFile(now, old.st) {
-			err = nofollow.ErrReplaced
-		}
-		return err
-	})
-	if err != nil {
+	if err := protect.RemoveArchive(dir, filepath.Base(old.path), old.st, nil); err != nil {
 		return kept(err)
 	}
 	return nil

@@ -176,7 +176,7 @@ func (v *archiver) differs(ctx context.Context, in *fileio.Input, e *found) erro
 		err := fmt.Errorf("%s holds a file of the same size and time with SHA-256 %s, but the source has SHA-256 %s now: if nobody has changed the source, it is damaged, and the archive may be the good copy", e.path, e.held.SHA256, src.SHA256)
 		return terminal.Hinted(err, "cdfz verify checks the archive, cdfz restore -o OUT restores its file for comparing")
 	}
-	return fmt.Errorf("%s: %w", e.path, protect.OtherImage(e.held, src))
+	return fmt.Errorf("%s: %w", e.path, protect.Other(e.held, src))
 }
 
 // damaged is the error of an existing archive that does not open.
@@ -193,7 +193,7 @@ func (v *archiver) damaged(ctx context.Context, in *fileio.Input, path string, s
 		return terminal.Hinted(cause, againHint)
 	}
 	old.Time = st.ModTime()
-	return fmt.Errorf("%s: %w: %w", path, protect.OtherImage(old, src), archive.ErrCorrupt)
+	return fmt.Errorf("%s: %w: %w", path, protect.Other(old, src), archive.ErrCorrupt)
 }
 
 // look returns what an existing file holds.
@@ -223,7 +223,7 @@ func (v *archiver) mayStart(ctx context.Context, in *fileio.Input, path string) 
 	if err != nil {
 		return err
 	}
-	if err := v.MayReplace(path, old, src); err != nil {
+	if err := v.MayLose(ctx, path, st, old, src); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil

@@ -119,10 +119,19 @@ func (p *proof) settle(ctx context.Context, v *archiver, in *fileio.Input, rep *
 			return ctx.Err()
 		}
 	}
-	if missing == nil || !p.file.Has(rec.Archive, rec.SHA256) {
+	has := false
+	if missing != nil {
+		if has, err = p.file.Has(ctx, rec.Archive, rec.SHA256); err != nil {
+			return err
+		}
+	}
+	if !has {
 		if err := p.file.Add(rec); err != nil {
 			return err
 		}
+	}
+	if v.changes.removes || v.ReplaceOther {
+		v.Receipts.Proved(rec.Archive)
 	}
 	if missing != nil {
 		return fmt.Errorf("%w: %w", protect.ErrKept, missing)
@@ -219,7 +228,10 @@ func (p *proof) settleDone(ctx context.Context, v *archiver, in *fileio.Input, e
 	}
 	if !p.deletes {
 		path, err := absolute(rep.Target)
-		if err != nil || p.file.Has(path, rep.SHA256) {
+		if err != nil {
+			return err
+		}
+		if has, err := p.file.Has(ctx, path, rep.SHA256); has || err != nil {
 			return err
 		}
 	}
@@ -231,34 +243,6 @@ func (p *proof) settleDone(ctx context.Context, v *archiver, in *fileio.Input, e
 		return v.differs(ctx, in, e)
 	}
 	return p.settle(ctx, v, in, rep)
-}
-
-// vouched returns an error if a receipt vouches for an archive whose source is gone: the archive is
-// all that is left of it.
-func (p *proof) vouched(ctx context.Context, v *archiver) func(path string, old *protect.Held) error {
-	return func(path string, old *protect.Held) error {
-		if p.file == nil {
-			return nil
-		}
-		list, err := p.of(v.App, path)
-		if err != nil {
-			return err
-		}
-		for _, rec := range list {
-			if old.SHA256 != "" && old.SHA256 != rec.SHA256 {
-				continue
-			}
-			lost, err := protect.SourceLost(ctx, v.Mounts, rec)
-			if err != nil {
-				return err
-			}
-			if lost != "" {
-				err := fmt.Errorf("the existing archive is kept: it %s, as a receipt of %s states, and its source %s %s", old, p.name, terminal.ShowName(rec.Source), lost)
-				return terminal.Hinted(err, "another name keeps both")
-			}
-		}
-		return nil
-	}
 }
 
 // absolute returns a FILE argument as it is in receipts.
@@ -276,8 +260,12 @@ func (p *proof) open(ctx context.Context, v *archiver) error {
 		return nil
 	}
 	return v.Await(ctx, p.name, func() (err error) {
-		if p.file, err = receiptfile.Open(p.name); err != nil || !p.deletes {
+		if p.file, err = receiptfile.Open(p.name); err != nil {
 			return err
+		}
+		v.Receipts.Use(p.file)
+		if !p.deletes {
+			return nil
 		}
 		f, err := os.Open(p.name)
 		if err != nil {
@@ -291,14 +279,16 @@ func (p *proof) open(ctx context.Context, v *archiver) error {
 
 // of returns the receipts of an archive, the oldest first, by its path and by that without
 // symbolic links.
-func (p *proof) of(a *cli.App, path string) ([]*receiptfile.Receipt, error) {
+func (p *proof) of(ctx context.Context, a *cli.App, path string) ([]receiptfile.Found, error) {
 	abs, err := absolute(path)
 	if err != nil {
 		return nil, err
 	}
-	list := p.file.Of(abs)
-	if place := a.Place(path); !s3.IsURL(path) && place != abs {
-		list = append(list, p.file.Of(place)...)
+	list, err := p.file.Index().OfArchive(ctx, abs)
+	if place := a.Place(path); err == nil && !s3.IsURL(path) && place != abs {
+		var more []receiptfile.Found
+		more, err = p.file.Index().OfArchive(ctx, place)
+		list = append(list, more...)
 	}
-	return list, nil
+	return list, err
 }

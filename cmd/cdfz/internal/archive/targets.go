@@ -171,8 +171,11 @@ func (v *archiver) checkEarlier(ctx context.Context) error {
 		if err != nil || remote.IsURL(j.Name) || j.Name == terminal.StdinName {
 			continue
 		}
-		list, err := v.proof.of(v.App, path)
-		if err != nil || len(list) == 0 {
+		list, err := v.proof.of(ctx, v.App, path)
+		if err != nil {
+			return err
+		}
+		if len(list) == 0 {
 			continue
 		}
 		rec := list[len(list)-1]

@@ -17,6 +17,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/protect"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/internal/catalogue"
 	"github.com/cdfz-format/cdfz/remote"
@@ -113,7 +114,7 @@ func (v *cataloguer) args(cmd *cobra.Command, args []string) error {
 // checkDest checks OUT.
 func (v *cataloguer) checkDest() error {
 	v.ToObjects = true
-	v.Overwrites = &fileio.Kind{Name: "a catalogue", Check: checkCatalogue}
+	v.Overwrites = &protect.Kind{Name: "a catalogue", Check: checkCatalogue}
 	if v.Dest == "" {
 		return terminal.Hinted(errors.New("no OUT given"), "-o OUT%s names it", partSuffix)
 	}

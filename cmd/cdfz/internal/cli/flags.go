@@ -35,15 +35,21 @@ func (a *App) CommonFlags(root *cobra.Command) {
 // Examples formats the examples of a help page.
 func Examples(lines ...string) string { return "  " + strings.Join(lines, "\n  ") }
 
-// ForceFlag adds -f and --replace-other.
+// ForceFlag adds -f, --replace-other and --receipts-also.
 func (a *App) ForceFlag(cmd *cobra.Command) {
-	a.ForceFlagFor(cmd, "overwrite targets that exist, but not archives of other files")
+	a.ForceFlagFor(cmd, "overwrite targets that exist, but not archives of other files, and no other netCDF files")
 }
 
 // ForceFlagFor is ForceFlag with another description of -f.
 func (a *App) ForceFlagFor(cmd *cobra.Command, usage string) {
 	cmd.Flags().BoolVarP(&a.Force, "force", "f", false, usage)
-	cmd.Flags().BoolVar(&a.ReplaceOther, "replace-other", false, "let -f overwrite archives of other files, too: each may be the only copy of its file")
+	a.ReplaceOtherFlags(cmd)
+}
+
+// ReplaceOtherFlags adds --replace-other and --receipts-also.
+func (a *App) ReplaceOtherFlags(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&a.ReplaceOther, "replace-other", false, "let -f overwrite archives of other files and other netCDF files, too: each may be the only copy")
+	cmd.Flags().StringArrayVar(&a.Receipts.Also, "receipts-also", nil, "keep the archives that the receipts in `FILE` vouch for, whatever the other flags say; a folder means all in it; repeatable")
 }
 
 // DestFlag adds -o.

@@ -16,6 +16,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/protect"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/remote"
 )
@@ -101,7 +102,7 @@ func (v *joiner) check() error {
 	case len(v.vars) > 0 && v.fresh == "":
 		return errors.New("--vars: expected --new, too")
 	}
-	v.Overwrites = &fileio.Kind{Name: "an NcML file of joined files", Check: func(r io.ReaderAt, size int64) error {
+	v.Overwrites = &protect.Kind{Name: "an NcML file of joined files", Check: func(r io.ReaderAt, size int64) error {
 		_, err := joined.ReadNcML(context.Background(), r, size, nil)
 		return err
 	}}

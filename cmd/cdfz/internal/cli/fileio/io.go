@@ -11,10 +11,12 @@
 package fileio
 
 import (
+	"context"
 	"io"
 	"io/fs"
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/protect"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/receiptfile"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/internal/storage"
 )
@@ -22,21 +24,12 @@ import (
 // IO is the files of a run: those that it reads and those that it writes, with the flags for them.
 type IO struct {
 	terminal.Terminal
+	protect.Rules
 
 	Select  Selection
-	Workers int   // -j; 0 for all processors
-	Memory  int64 // --memory, a limit for the whole program in bytes; 0 for none
-	Force   bool
-	// ReplaceOther is --replace-other: -f also replaces an archive of another file.
-	ReplaceOther bool
-	// Vouched, if not nil, returns an error if an archive must not be replaced by one of another
-	// file, even with --replace-other.
-	Vouched func(path string, old *protect.Held) error
-	// Overwrites, if not nil, is the only kind of file that -f overwrites, with or without --replace-other.
-	Overwrites *Kind
-	// KeptAs, if not nil, is a file that has another name, too: it may be replaced.
-	KeptAs fs.FileInfo
-	Dest   string // -o
+	Workers int    // -j; 0 for all processors
+	Memory  int64  // --memory, a limit for the whole program in bytes; 0 for none
+	Dest    string // -o
 	// DestArg is set by verbs that take Dest as an argument, not as -o.
 	DestArg bool
 	// ToObjects is set by verbs that take the URL of an object as -o.
@@ -64,13 +57,6 @@ const (
 	wholeEnds   = 64 << 10 // for verbs that read the structure of archives only
 )
 
-// Kind is a kind of file.
-type Kind struct {
-	Name string // with its article, such as "a catalogue"
-	// Check returns an error for a file of another kind.
-	Check func(r io.ReaderAt, size int64) error
-}
-
 // destFlag is the flag before Dest in messages: "-o ", or nothing.
 func (a *IO) destFlag() string {
 	if a.DestArg {
@@ -89,5 +75,16 @@ func (a *IO) destName() string {
 
 // New makes the files of a run with the streams of the program.
 func New(stdin io.Reader, stdout, stderr io.Writer) *IO {
-	return &IO{Whole: wholeEnds, Mounts: new(storage.Mounts), Terminal: *terminal.New(stdin, stdout, stderr), targets: newTargets(), inputs: &inputs{open: map[*Input]fs.FileInfo{}}}
+	a := &IO{Whole: wholeEnds, Mounts: new(storage.Mounts), Terminal: *terminal.New(stdin, stdout, stderr), targets: newTargets(), inputs: &inputs{open: map[*Input]fs.FileInfo{}}}
+	a.Receipts = &protect.Receipts{Open: openReceipts, Mounts: a.Mounts}
+	return a
+}
+
+// openReceipts opens the URL of receipts.
+func openReceipts(ctx context.Context, name string) (*receiptfile.Source, error) {
+	in, err := openRemote(ctx, name, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &receiptfile.Source{ReaderAt: in.R, Size: in.Size, Close: in.Close}, nil
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/protect"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 	"github.com/cdfz-format/cdfz/remote"
@@ -84,5 +85,5 @@ func (g *guard) object(ctx context.Context, fresh io.ReaderAt, size int64) (*s3.
 		return nil, err
 	}
 	defer old.Close()
-	return v, g.may(ctx, &existing{ioat.Bind(ctx, old), old.Size(), v.Modified}, fresh, size)
+	return v, g.may(ctx, &protect.Existing{Path: g.path, R: ioat.Bind(ctx, old), Size: old.Size(), Time: v.Modified}, fresh, size)
 }

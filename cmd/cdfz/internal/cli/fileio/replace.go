@@ -2,7 +2,6 @@ package fileio
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -12,33 +11,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/protect"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
-	"github.com/cdfz-format/cdfz/internal/ioat"
 )
-
-// MayReplace judges a new file that does not hold the image of the old archive. It returns nil only if
-// the user gave the options Force and ReplaceOther, and no receipt vouches for the archive.
-func (a *IO) MayReplace(path string, old, new *protect.Held) error {
-	if a.Vouched != nil {
-		if err := a.Vouched(path, old); err != nil {
-			return err
-		}
-	}
-	if a.Force && a.ReplaceOther {
-		return nil
-	}
-	return protect.OtherImage(old, new)
-}
-
-// CheckKind returns an error unless a file is empty or of the kind that Overwrites names.
-func (a *IO) CheckKind(r io.ReaderAt, size int64) error {
-	if size == 0 {
-		return nil
-	}
-	if err := a.Overwrites.Check(r, size); err != nil {
-		return fmt.Errorf("-f overwrites only %s: %w", a.Overwrites.Name, err)
-	}
-	return nil
-}
 
 // guard decides whether the target of this run may replace an existing file. All targets of all
 // verbs pass it.
@@ -77,9 +50,9 @@ func (g *guard) file(ctx context.Context) func(fs.FileInfo, io.ReaderAt, int64) 
 		f, err := os.Open(g.path)
 		if err != nil {
 			if g.a.ReplaceOther {
-				return nil
+				return g.a.Receipts.Vouched(ctx, g.path, st, &protect.Held{Archive: true, Damage: atomicfile.Cause(err)})
 			}
-			return fmt.Errorf("the existing file cannot be read, and may be an archive of another file: %w", atomicfile.Cause(err))
+			return fmt.Errorf("the existing file cannot be read, and may be the only copy of another one: %w", atomicfile.Cause(err))
 		}
 		defer f.Close()
 		now, err := f.Stat()
@@ -89,45 +62,11 @@ func (g *guard) file(ctx context.Context) func(fs.FileInfo, io.ReaderAt, int64) 
 		if !os.SameFile(now, st) {
 			return archive.ErrChanged
 		}
-		return g.may(ctx, &existing{f, now.Size(), now.ModTime()}, fresh, size)
+		return g.may(ctx, &protect.Existing{Path: g.path, Stat: now, R: f, Size: now.Size(), Time: now.ModTime()}, fresh, size)
 	}
-}
-
-// existing is a file or an object that a target is to replace.
-type existing struct {
-	r    io.ReaderAt
-	size int64
-	time time.Time
 }
 
 // may returns an error if the target must not replace an existing file.
-func (g *guard) may(ctx context.Context, e *existing, fresh io.ReaderAt, size int64) error {
-	if g.a.Overwrites != nil {
-		return g.a.CheckKind(e.r, e.size)
-	}
-	old, err := protect.Look(ctx, g.path, e.r, e.size)
-	if err != nil {
-		return fmt.Errorf("looking at the existing file: %w", err)
-	}
-	if !old.Archive {
-		return nil
-	}
-	old.Time = e.time
-	f, err := archive.New(ioat.Live(ctx, fresh), size, &archive.OpenOptions{Cache: -1})
-	made := new(protect.Held)
-	if err == nil {
-		made = protect.HeldBy(f)
-	}
-	if made.Covers(old) {
-		if !g.unproved() {
-			return nil
-		}
-		err := f.Image().Copy(ctx, nil, &archive.CopyOptions{Workers: g.a.Workers, SHA256: true})
-		if !errors.Is(err, archive.ErrCorrupt) {
-			return err
-		}
-		made.Damage = err
-	}
-	made.Time = g.time
-	return g.a.MayReplace(g.path, old, made)
+func (g *guard) may(ctx context.Context, e *protect.Existing, fresh io.ReaderAt, size int64) error {
+	return g.a.MayReplace(ctx, e, &protect.New{R: fresh, Size: size, Time: g.time, Unproved: g.unproved(), Workers: g.a.Workers})
 }

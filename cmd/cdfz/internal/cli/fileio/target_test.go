@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/protect"
 )
 
 // TestOneTarget writes a target while another file of the run is writing it, as x.nc and
@@ -32,7 +33,7 @@ func TestOneTarget(t *testing.T) {
 // TestOverwrites checks that -f overwrites one kind of file, also if another one gets the name while the
 // target is being written.
 func TestOverwrites(t *testing.T) {
-	kind := &Kind{Name: "a list", Check: func(r io.ReaderAt, size int64) error {
+	kind := &protect.Kind{Name: "a list", Check: func(r io.ReaderAt, size int64) error {
 		b := make([]byte, 4)
 		if _, err := r.ReadAt(b, 0); err != nil || string(b) != "list" {
 			return errors.New("found another file")

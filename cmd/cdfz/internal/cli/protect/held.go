@@ -1,8 +1,11 @@
 // Package protect answers for all verbs whether a file may be overwritten or deleted, and what vouches
 // for it.
 //
-//	held.go    what a file holds, and whether another one holds it, too
-//	source.go  sources: whether they are there, and how they are deleted
+//	held.go      what a file holds, and whether another one holds it, too
+//	rules.go     whether a new file may replace it
+//	receipts.go  whether a receipt vouches for it
+//	source.go    sources: whether they are there, and how they are deleted
+//	remove.go    archives that are deleted
 package protect
 
 import (
@@ -23,7 +26,9 @@ import (
 // Held is what a file holds that may be replaced.
 type Held struct {
 	Archive bool // it is an archive, intact or damaged
-	// The image of an archive. Name and SHA256 are empty if the archive is too damaged to tell.
+	NetCDF  bool // it is a netCDF file, classic or of HDF5, intact or damaged
+	// The image of an archive, or the netCDF file itself. Name and SHA256 are empty if the archive is too damaged to
+	// tell; SHA256 of a netCDF file is computed only for messages.
 	Name   string
 	Size   int64
 	SHA256 string
@@ -35,17 +40,32 @@ type Held struct {
 
 // Look returns what a file holds. An archive that does not open is searched for its manifest. A
 // file that has neither the head nor the tail of one is searched only if it is named like an
-// archive.
+// archive. What begins like a netCDF file is one.
 func Look(ctx context.Context, name string, r io.ReaderAt, size int64) (*Held, error) {
 	f, err := archive.New(ioat.Live(ctx, r), size, &archive.OpenOptions{Cache: -1})
 	if err == nil {
-		return HeldBy(f), nil
+		h := HeldBy(f)
+		h.NetCDF = !h.Archive
+		return h, nil
 	}
-	h := &Held{Damage: err}
-	if !errors.Is(err, archive.ErrCorrupt) && !errors.Is(err, archive.ErrVersion) {
-		ours, probeErr := archive.IsArchive(r, size)
-		if probeErr != nil {
-			return nil, probeErr
+	if classic, err := isClassic(r, size); classic || err != nil {
+		return &Held{NetCDF: true, Size: size}, err
+	}
+	h, err := lookClosed(ctx, name, r, size, err)
+	if err != nil || h.Archive {
+		return h, err
+	}
+	h.NetCDF, err = isHDF5(r, size)
+	h.Size = size
+	return h, err
+}
+
+// lookClosed is Look for a file that does not open.
+func lookClosed(ctx context.Context, name string, r io.ReaderAt, size int64, cause error) (*Held, error) {
+	if !errors.Is(cause, archive.ErrCorrupt) && !errors.Is(cause, archive.ErrVersion) {
+		ours, err := archive.IsArchive(r, size)
+		if err != nil {
+			return nil, err
 		}
 		if !ours && !strings.HasSuffix(name, archive.Suffix) {
 			return &Held{}, nil
@@ -57,18 +77,44 @@ func Look(ctx context.Context, name string, r io.ReaderAt, size int64) (*Held, e
 		return &Held{}, nil
 	case err != nil:
 		return nil, err
-	case id != nil:
+	}
+	h := &Held{Archive: true, Damage: cause}
+	if id != nil {
 		h.Name, h.Size, h.SHA256, h.Source = id.Name, id.Size, id.SHA256, id.Source
 	}
-	h.Archive = true
 	return h, nil
+}
+
+// isClassic reports whether a file begins like a classic one. The rest of it may be lost.
+func isClassic(r io.ReaderAt, size int64) (bool, error) {
+	b := make([]byte, min(size, 4))
+	if _, err := r.ReadAt(b, 0); err != nil && !errors.Is(err, io.EOF) {
+		return false, err
+	}
+	return len(b) == 4 && string(b[:3]) == "CDF" && (b[3] == 1 || b[3] == 2 || b[3] == 5), nil
+}
+
+// isHDF5 reports whether a file has the signature of HDF5 where one may be: at the start, or after a block of the
+// user, whose length is 512 bytes or that doubled any number of times.
+func isHDF5(r io.ReaderAt, size int64) (bool, error) {
+	const signature = "\x89HDF\r\n\x1a\n"
+	b := make([]byte, len(signature))
+	for at := int64(0); at <= size-int64(len(b)); at = max(512, 2*at) {
+		if _, err := r.ReadAt(b, at); err != nil && !errors.Is(err, io.EOF) {
+			return false, err
+		}
+		if string(b) == signature {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // HeldBy describes an open file.
 func HeldBy(f *archive.File) *Held {
 	i, ok := f.Info()
 	if !ok {
-		return &Held{}
+		return &Held{Size: f.Size()}
 	}
 	h := &Held{Archive: true, Name: i.ImageName, Size: i.ImageSize, SHA256: i.SHA256}
 	if i.Loss != nil {
@@ -79,39 +125,67 @@ func HeldBy(f *archive.File) *Held {
 
 // String describes what is held.
 func (h *Held) String() string {
-	if !h.Archive {
-		return "is no archive"
-	}
-	if h.SHA256 == "" {
+	var s string
+	switch {
+	case h.Archive && h.SHA256 == "":
 		return fmt.Sprintf("is damaged, so that nobody can tell what it holds (%s)", terminal.WithoutPackages(h.Damage.Error()))
-	}
-	s := "holds "
-	if h.Name != "" { // standard input has none
-		s += display.Quoted(h.Name) + ", "
+	case h.Archive:
+		s = "holds "
+		if h.Name != "" { // standard input has none
+			s += display.Quoted(h.Name) + ", "
+		}
+	case h.NetCDF:
+		s = "is a netCDF file of "
+	default:
+		return "is no archive"
 	}
 	s += fmt.Sprintf("%d bytes", h.Size)
 	if !h.Time.IsZero() {
 		s += ", " + h.Time.UTC().Format(time.RFC3339)
 	}
-	s += ", SHA-256 " + h.SHA256
+	if h.SHA256 != "" {
+		s += ", SHA-256 " + h.SHA256
+	}
 	if h.Damage != nil {
 		s += fmt.Sprintf(", and is damaged (%s)", terminal.WithoutPackages(h.Damage.Error()))
 	}
 	return s
 }
 
-// Covers reports whether nothing is lost if a new archive replaces an old one: both have the
-// same image, or the old image is a rounded one of the new.
+// Covers reports whether nothing is lost if a new archive replaces an old file: both archives have the
+// same image, or the old image is a rounded one of the new, or the old file is the image.
 func (h *Held) Covers(old *Held) bool {
-	return h.SHA256 != "" && h.Source == "" && h.SHA256 == old.Source || h.SHA256 != "" && h.SHA256 == old.SHA256
+	return h.Archive && (h.SHA256 != "" && h.Source == "" && h.SHA256 == old.Source || h.SHA256 != "" && h.SHA256 == old.SHA256)
+}
+
+// sameBytes reports whether a new file has the bytes of an old netCDF file. If not, it describes both with their
+// SHA-256.
+func sameBytes(ctx context.Context, e *Existing, n *New, old, made *Held) (bool, error) {
+	var err error
+	if old.SHA256, err = SHA256(ctx, e.R, e.Size, nil); err != nil || made.Archive {
+		return false, err
+	}
+	made.Size = n.Size
+	if made.SHA256, err = SHA256(ctx, n.R, n.Size, nil); err != nil {
+		return false, err
+	}
+	return made.SHA256 == old.SHA256, nil
 }
 
 // keptHint is the advice for an archive that is not replaced. It must not lead to the loss of
 // what that archive holds.
 const keptHint = "another name keeps both; cdfz info and cdfz restore -o show what the existing archive holds"
 
-// OtherImage is the error of an archive that is kept because a new file does not hold its image.
-func OtherImage(old, new *Held) error {
+// Other is the error of a file that is kept because a new file does not hold what it holds.
+func Other(old, new *Held) error {
+	switch {
+	case old.NetCDF && new.Archive:
+		err := fmt.Errorf("the existing netCDF file may be the only one and is kept: it %s; the new archive %s", old, new)
+		return terminal.Hinted(err, "another name keeps both; --replace-other gives up the existing file")
+	case old.NetCDF:
+		err := fmt.Errorf("the existing netCDF file may be the only one and is kept: it %s; the new file has %d bytes, SHA-256 %s", old, new.Size, new.SHA256)
+		return terminal.Hinted(err, "another name keeps both; --replace-other gives up the existing file")
+	}
 	err := fmt.Errorf("the existing archive may be the only copy of another file and is kept: it %s; the new file %s", old, new)
 	if old.SHA256 == "" {
 		return terminal.Hinted(err, "cdfz repair or cdfz restore --salvage may restore what it holds")

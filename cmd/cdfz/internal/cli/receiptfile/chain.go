@@ -59,10 +59,12 @@ func parseHead(text []byte) (*head, error) {
 	return h, nil
 }
 
+// ErrNotReceipts is the error of a file of another kind.
+var ErrNotReceipts = errors.New("expected receipts, found another file")
+
 var (
-	errNotReceipts = errors.New("expected receipts, found another file")
-	errNewer       = errors.New("receipts of a later version of cdfz")
-	errUnchained   = errors.New("expected lines that are chained by SHA-256, found receipts of a version of cdfz before 0.1.0")
+	errNewer     = errors.New("receipts of a later version of cdfz")
+	errUnchained = errors.New("expected lines that are chained by SHA-256, found receipts of a version of cdfz before 0.1.0")
 )
 
 // LineError is a damaged line of a file of receipts. It is archive.ErrCorrupt.
@@ -100,7 +102,8 @@ type scan struct {
 	use     func(line int, rec *Receipt)
 	bad     func(*LineError)
 	line    int    // number of the current line
-	off     int64  // where it begins; at last the end of the last line of a chain
+	at      int64  // where it begins
+	off     int64  // the same up to a line that was not completed; at last the end of the last line of a chain
 	c       *chain // nil before the first line
 	chains  int
 	unended Unended
@@ -180,6 +183,7 @@ func (s *scan) all(r io.Reader) error {
 		if err != nil {
 			return err
 		}
+		s.at += w.size
 		if s.unended.Cut == 0 {
 			s.off += w.size
 		}
@@ -188,7 +192,7 @@ func (s *scan) all(r io.Reader) error {
 	case s.c != nil:
 		s.finish()
 	case s.line > 0:
-		return errNotReceipts
+		return ErrNotReceipts
 	default:
 		s.c = new(chain)
 		s.fail(1, "expected the head of the receipts, found an empty file")
@@ -215,7 +219,7 @@ func (s *scan) first(w row) error {
 	case s.line == 1 && l.Receipt != nil && l.receipt() != nil:
 		return errUnchained
 	case s.line > 1 || w.size > maxLine:
-		return errNotReceipts
+		return ErrNotReceipts
 	default:
 		return nil
 	}

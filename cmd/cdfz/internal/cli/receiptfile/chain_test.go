@@ -85,7 +85,7 @@ func TestTamper(t *testing.T) {
 				}
 			})
 			if err != nil { // the start of the head is gone: it is some other file
-				require.ErrorIs(t, err, errNotReceipts, "%s: %s", file, what)
+				require.ErrorIs(t, err, ErrNotReceipts, "%s: %s", file, what)
 				require.Equal(t, 1, near, what)
 			} else {
 				require.NotNil(t, first, "%s: %s", file, what)

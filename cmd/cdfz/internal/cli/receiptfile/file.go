@@ -1,6 +1,7 @@
 package receiptfile
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -31,7 +32,7 @@ type File struct {
 	size  int64      // of the file
 	run   bool       // a run has begun
 	added int64      // receipts of the run
-	known map[string][]*Receipt
+	index Index
 
 	onDisk head // what the file has; used only while flushing
 }
@@ -79,7 +80,7 @@ func open(name string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &File{name: name, f: f, known: map[string][]*Receipt{}}
+	r := &File{name: name, f: f}
 	// A file that appends cannot write its head.
 	if r.over, err = os.OpenFile(name, os.O_WRONLY, 0); err != nil {
 		r.f.Close()
@@ -104,14 +105,15 @@ func (r *File) load() error {
 		return errors.New("the file was replaced meanwhile")
 	}
 	var damage error
+	r.index.files = []indexedFile{{r.name, r.reopen}}
 	s := &scan{
-		use: func(_ int, rec *Receipt) { r.known[rec.Archive] = append(r.known[rec.Archive], rec) },
 		bad: func(e *LineError) {
 			if damage == nil {
 				damage = terminal.Hinted(e, "keep the file, check it with cdfz receipts, and name a new file for further receipts")
 			}
 		},
 	}
+	s.use = r.index.add(s)
 	if err := s.all(io.NewSectionReader(r.f, 0, st.Size())); err != nil {
 		return atomicfile.Cause(err)
 	}
@@ -149,19 +151,26 @@ func (r *File) load() error {
 	return nil
 }
 
-// Has reports whether the last receipt of an archive has a SHA-256. The name is absolute.
-func (r *File) Has(archive, sha256 string) bool {
-	list := r.Of(archive)
-	return len(list) > 0 && list[len(list)-1].SHA256 == sha256
-}
-
-// Of returns the receipts of an archive, the oldest first: those that were there when the file was
-// opened, and those that were added. The name is absolute. The caller must not change them.
-func (r *File) Of(archive string) []*Receipt {
+// reopen returns the file for reading what is known of it.
+func (r *File) reopen(context.Context) (*Source, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	list := r.known[archive]
-	return list[:len(list):len(list)]
+	return &Source{ReaderAt: r.f, Size: r.size, Close: func() error { return nil }}, nil
+}
+
+// Index returns the receipts: those that were there when the file was opened, and those that were added.
+func (r *File) Index() *Index { return &r.index }
+
+// Is reports whether a file is this one.
+func (r *File) Is(st fs.FileInfo) bool {
+	own, err := r.f.Stat()
+	return err == nil && os.SameFile(own, st)
+}
+
+// Has reports whether the last receipt of an archive has a SHA-256. The name is absolute.
+func (r *File) Has(ctx context.Context, archive, sha256 string) (bool, error) {
+	list, err := r.index.OfArchive(ctx, archive)
+	return len(list) > 0 && list[len(list)-1].SHA256 == sha256, err
 }
 
 // Close ends the run and closes the file. Errors that Add has returned are not repeated.
@@ -202,10 +211,11 @@ func (r *File) Add(rec *Receipt) error {
 				return err
 			}
 		}
+		off := r.size
 		err := r.write(ofReceipt(rec))
 		if err == nil {
 			r.added++
-			r.known[rec.Archive] = append(r.known[rec.Archive], rec)
+			r.index.added(rec, off)
 		}
 		return err
 	}); err != nil {

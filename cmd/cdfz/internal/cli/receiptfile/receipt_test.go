@@ -51,6 +51,17 @@ func readFile(t *testing.T, name string) []byte {
 	return b
 }
 
+// of returns the receipts of an archive.
+func of(t *testing.T, f *File, archive string) (list []*Receipt) {
+	t.Helper()
+	found, err := f.Index().OfArchive(t.Context(), archive)
+	require.NoError(t, err)
+	for _, r := range found {
+		list = append(list, r.Receipt)
+	}
+	return list
+}
+
 // addTo adds receipts in a run of their own.
 func addTo(t *testing.T, name string, receipts ...*Receipt) {
 	t.Helper()
@@ -89,7 +100,7 @@ func TestFile(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	require.Len(t, f.Of(rec.Archive), 20)
+	require.Len(t, of(t, f, rec.Archive), 20)
 	require.NoError(t, f.Close())
 	got := read(t, readFile(t, name))
 	require.Len(t, got.receipts, 20)
@@ -104,11 +115,14 @@ func TestFile(t *testing.T) {
 	addTo(t, name, other)
 	f, err = Open(name)
 	require.NoError(t, err)
-	require.Len(t, f.Of(rec.Archive), 21)
-	require.Equal(t, other.SHA256, f.Of(rec.Archive)[20].SHA256)
-	require.True(t, f.Has(rec.Archive, other.SHA256))
-	require.False(t, f.Has(rec.Archive, rec.SHA256))
-	require.Empty(t, f.Of("/other"))
+	require.Len(t, of(t, f, rec.Archive), 21)
+	require.Equal(t, other.SHA256, of(t, f, rec.Archive)[20].SHA256)
+	for sum, want := range map[string]bool{other.SHA256: true, rec.SHA256: false} {
+		has, err := f.Has(t.Context(), rec.Archive, sum)
+		require.NoError(t, err)
+		require.Equal(t, want, has)
+	}
+	require.Empty(t, of(t, f, "/other"))
 	require.NoError(t, f.Close())
 }
 
@@ -136,7 +150,7 @@ func TestOtherFile(t *testing.T) {
 		name := filepath.Join(t.TempDir(), "r.jsonl")
 		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
 		_, err := Open(name)
-		require.ErrorIs(t, err, errNotReceipts, "%.40q", text)
+		require.ErrorIs(t, err, ErrNotReceipts, "%.40q", text)
 		require.NotErrorIs(t, err, archive.ErrCorrupt)
 		require.Equal(t, text, string(readFile(t, name)))
 	}
