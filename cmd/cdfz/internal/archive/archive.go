@@ -78,9 +78,11 @@ file. Several runs may work on the same files at the same time: each passes over
 another one archives.
 
 -f makes an existing archive of the same file again, for example with other options. An
-archive of another file may be its only copy: -f replaces it only with --replace-other. Even
-then it is kept if a receipt of --receipts FILE vouches for it, and its source is gone or
-has changed.
+archive of another file may be its only copy, and so may a netCDF file: -f replaces them only
+with --replace-other. No option replaces or deletes an archive that a receipt vouches for, and
+whose source is gone or has changed. A receipt vouches for all archives of a file, wherever they
+are. The receipts are those of --receipts FILE, and of --receipts-also FILE, which is only read:
+a file or a folder of them, such as those of other shards.
 
 --receipts FILE reads each archive a second time, by its local headers and without its
 index, and restores the file. Then it adds a line of JSON to FILE with names, sizes,
@@ -108,7 +110,7 @@ each object are read, to find out whether it is a classic netCDF file.
 old archive may be the only copy of the older state, so it is kept under a name with the time of
 that state, x.nc.20260102T030405Z.cdfz, before the new archive takes its name. --remove-replaced
 deletes the old archive once the new one is on disk and has restored the source without its index,
-unless a receipt of --receipts FILE vouches for the old one.
+unless a receipt vouches for the old one. Without any receipts, it needs --replace-other.
 
 --dry-run writes nothing. It lists each file that would be archived with its target, and archives a
 few of them in memory, for about 10 s at most, to estimate the size of all archives and the time. It

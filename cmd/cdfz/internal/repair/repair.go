@@ -13,10 +13,10 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/archive/repair"
-	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/protect"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/report"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/runlog"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
@@ -269,19 +269,12 @@ func (v *repairer) finish(ctx context.Context, j fileio.Job, in *fileio.Input, w
 	return rep, nil
 }
 
-// holdsFile reports whether the bytes after an archive are another archive or a classic file.
+// holdsFile reports whether the bytes after an archive are another archive or a netCDF file, or what is left of one.
 // Bytes of a run of parity that was stopped are not.
 func (v *repairer) holdsFile(ctx context.Context, in *fileio.Input, from int64) bool {
 	r, size := io.NewSectionReader(in.R, from, in.Size-from), in.Size-from
-	if _, err := cdf3.Read(r, size); err == nil {
-		return true
-	}
-	s, err := repair.Salvage(ctx, r, size, nil)
-	if err != nil {
-		return false
-	}
-	s.Close()
-	return true
+	held, err := protect.Look(ctx, fileio.Suffix, r, size)
+	return err != nil || held.Archive || held.NetCDF
 }
 
 // healOnly writes what was healed of an archive whose structures cannot be repaired, and returns the error.

@@ -76,6 +76,9 @@ func (r *Receipts) load(ctx context.Context, name string) error {
 	}
 	for _, e := range list {
 		path := filepath.Join(name, e.Name())
+		if atomicfile.IsTemporary(path) || atomicfile.IsAside(path) {
+			continue // of a run that begins
+		}
 		st, err := os.Stat(path)
 		lines := false
 		if err == nil && st.Mode().IsRegular() {

@@ -225,12 +225,20 @@ func (x *Index) find(ctx context.Context, lines []entry, is func(*Receipt) bool)
 			}
 		}
 		rec, err := receiptAt(src, e.off)
-		if err != nil || !is(rec) {
+		if err != nil || !e.of(rec) {
 			return nil, fmt.Errorf("receipts %s: expected the receipt at byte %d that was there before: the file was changed meanwhile", f.name, e.off)
 		}
-		list = append(list, Found{rec, f.name})
+		if is(rec) {
+			list = append(list, Found{rec, f.name})
+		}
 	}
 	return list, nil
+}
+
+// of reports whether a receipt may be in the line.
+func (e *entry) of(rec *Receipt) bool {
+	k, ok := imageKey(rec.SHA256)
+	return ok && k == e.key || archiveKey(rec.Archive) == e.key
 }
 
 // receiptAt reads the receipt in the line at an offset.
