@@ -135,7 +135,7 @@ var edges = map[string][]string{
 	// What vouches for a file, what may be done with it, the files of a run: fileio asks protect before it replaces one.
 	"cmd/cdfz/internal/cli/receiptfile": {"archive", "cmd/cdfz/internal/cli/terminal", "internal/access", "internal/atomicfile", "internal/urls"},
 	"cmd/cdfz/internal/cli/protect": {"archive", "archive/repair", "cmd/cdfz/internal/cli/display", "cmd/cdfz/internal/cli/receiptfile", "cmd/cdfz/internal/cli/terminal",
-		"internal/atomicfile", "internal/ioat", "internal/nofollow", "internal/storage"},
+		"internal/atomicfile", "internal/ioat", "internal/nofollow", "internal/storage", "remote"},
 }
 
 // TestEdges checks the imports of all packages against edges. Commands and benchmarks
