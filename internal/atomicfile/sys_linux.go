@@ -33,9 +33,24 @@ func setTime(f *os.File, m time.Time) error {
 	if err != nil {
 		return err
 	}
-	err = unix.UtimesNanoAt(int(f.Fd()), "", []unix.Timespec{t, t}, unix.AT_EMPTY_PATH)
+	return setTimes(f, []unix.Timespec{t, t})
+}
+
+// SetModified sets the modification time of an open file. The time of the last access stays. It fails with
+// [errors.ErrUnsupported] except on Linux.
+func SetModified(f *os.File, m time.Time) error {
+	t, err := unix.TimeToTimespec(m)
+	if err != nil {
+		return err
+	}
+	return setTimes(f, []unix.Timespec{{Nsec: unix.UTIME_OMIT}, t})
+}
+
+// setTimes is futimens(3). [os.Chtimes] takes the nanoseconds since 1970 as an int64, which ends in 2262.
+func setTimes(f *os.File, times []unix.Timespec) error {
+	err := unix.UtimesNanoAt(int(f.Fd()), "", times, unix.AT_EMPTY_PATH)
 	if err != nil { // Linux before 5.8
-		err = os.Chtimes(procPath(f), m, m)
+		err = unix.UtimesNanoAt(unix.AT_FDCWD, procPath(f), times, 0)
 	}
 	return err
 }

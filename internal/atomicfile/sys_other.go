@@ -23,6 +23,9 @@ func setDirect(*os.File, bool) error { return errors.ErrUnsupported }
 
 func setTime(*os.File, time.Time) error { return errors.ErrUnsupported }
 
+// SetModified returns [errors.ErrUnsupported].
+func SetModified(*os.File, time.Time) error { return errors.ErrUnsupported }
+
 func renameFree(*place, string, string) error { return errors.ErrUnsupported }
 
 // volumeOf returns false: other systems have no flush for a file system that waits and reports

@@ -222,6 +222,9 @@ func (in *Input) Folder() (dir *os.Root, base string, done func(), err error) {
 
 // KeepTime gives a file that was changed the modification time that it had when it was opened.
 func (in *Input) KeepTime() {
+	if atomicfile.SetModified(in.File, in.Stat.ModTime()) == nil {
+		return
+	}
 	if in.in != nil {
 		_ = in.in.Chtimes(filepath.Base(in.Name), time.Time{}, in.Stat.ModTime())
 		return
