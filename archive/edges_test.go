@@ -21,6 +21,7 @@ var edges = map[string][]string{
 	"internal/nofollow":            {},                                       // for sources and targets
 	"internal/access":              {},                                       // who may read targets
 	"internal/atomicfile":          {"internal/access", "internal/nofollow"}, // used by the command and by archive.WriteFile
+	"internal/filetime":            {},                                       // receipts, states of verify and servers write times of files
 	"cdf3":                         {},
 	"internal/ioat":                {},
 	"internal/chart":               {}, // pictures of cdfz bench and bench/cache
@@ -119,7 +120,7 @@ var edges = map[string][]string{
 	"internal/mount":                  {"archive", "internal/folderview", "internal/folderview/joinedfiles", "internal/nofollow", "internal/storage"},
 	"internal/folderview/joinedfiles": {"archive", "archive/joined", "internal/folderview"}, // for mount and serve
 	"internal/mountns":                {"internal/mount"},                                   // cdfz run
-	"internal/serve":                  {"archive", "internal/folderview", "internal/folderview/joinedfiles", "internal/serve/dap", "internal/serve/page", "internal/storage"},
+	"internal/serve":                  {"archive", "internal/filetime", "internal/folderview", "internal/folderview/joinedfiles", "internal/serve/dap", "internal/serve/page", "internal/storage"},
 	"internal/serve/page":             {"archive", "cdf3", "cf", "export", "filters", "internal/choices", "slab"},
 	"internal/serve/dap":              {"cdf3", "slab"}, // the protocol, for any source
 	"cf":                              {"cdf3", "slab"},
@@ -133,9 +134,9 @@ var edges = map[string][]string{
 	"internal/cdlgen":                 {"cdf3", "filters", "internal/atomicfile", "internal/spec"},
 
 	// What vouches for a file, what may be done with it, the files of a run: fileio asks protect before it replaces one.
-	"cmd/cdfz/internal/cli/receiptfile": {"archive", "cmd/cdfz/internal/cli/terminal", "internal/access", "internal/atomicfile", "internal/urls"},
+	"cmd/cdfz/internal/cli/receiptfile": {"archive", "cmd/cdfz/internal/cli/terminal", "internal/access", "internal/atomicfile", "internal/filetime", "internal/urls"},
 	"cmd/cdfz/internal/cli/protect": {"archive", "archive/repair", "cmd/cdfz/internal/cli/display", "cmd/cdfz/internal/cli/receiptfile", "cmd/cdfz/internal/cli/terminal",
-		"internal/atomicfile", "internal/ioat", "internal/nofollow", "internal/storage", "remote"},
+		"internal/atomicfile", "internal/filetime", "internal/ioat", "internal/nofollow", "internal/storage", "remote"},
 }
 
 // TestEdges checks the imports of all packages against edges. Commands and benchmarks

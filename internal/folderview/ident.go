@@ -9,7 +9,7 @@ import (
 type Ident struct {
 	Dev, Ino     uint64 // 0 if the file system has no such numbers
 	Size         int64
-	Mtime, Ctime int64  // ns; Ctime is 0 except on Linux
+	Mtime, Ctime int64  // ns since 1970, modulo 2⁶⁴; Ctime is 0 except on Linux
 	name         string // instead of Ino
 	unique       uint64 // not 0 if nothing tells whether the contents are the same
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/protect"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
+	"github.com/cdfz-format/cdfz/internal/filetime"
 	"github.com/cdfz-format/cdfz/internal/nofollow"
 	"github.com/cdfz-format/cdfz/remote/s3"
 )
@@ -73,7 +74,7 @@ func (c *changes) older(err error) *found {
 // holdsOlder reports whether an archive seems to hold an older state of an input with an image of this
 // name.
 func (e *found) holdsOlder(in *fileio.Input, image string) bool {
-	return in.Stat != nil && e.held.Name == image && !e.held.Time.IsZero() && in.Stat.ModTime().After(e.held.Time)
+	return in.Stat != nil && e.held.Name == image && e.st != nil && filetime.After(in.Stat.ModTime(), e.held.Time)
 }
 
 // replaced is an old archive that has got another name.
@@ -86,9 +87,14 @@ type replaced struct {
 const keptNames = 1000
 
 // keptName returns a name for an old archive: x.nc.cdfz of a source that was last changed at that time
-// becomes x.nc.20260102T030405Z.cdfz, or x.nc.20260102T030405Z-2.cdfz if that is another file.
+// becomes x.nc.20260102T030405Z.cdfz, or x.nc.20260102T030405Z-2.cdfz if that is another file. Times that are
+// not in the years 0 to 9999 are seconds since 1970: x.nc.@300000000000.cdfz.
 func keptName(path string, at time.Time, n int) string {
-	name := strings.TrimSuffix(path, fileio.Suffix) + "." + at.UTC().Format("20060102T150405Z")
+	text := filetime.Text(at) // of a year that this cannot write
+	if filetime.RFC3339(at) {
+		text = at.UTC().Format("20060102T150405Z")
+	}
+	name := strings.TrimSuffix(path, fileio.Suffix) + "." + text
 	if n > 1 {
 		name += fmt.Sprintf("-%d", n)
 	}

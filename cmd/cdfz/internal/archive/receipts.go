@@ -14,6 +14,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/protect"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/receiptfile"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/internal/filetime"
 	"github.com/cdfz-format/cdfz/internal/nofollow"
 	"github.com/cdfz-format/cdfz/remote"
 	"github.com/cdfz-format/cdfz/remote/s3"
@@ -105,7 +106,7 @@ func (p *proof) settle(ctx context.Context, v *archiver, in *fileio.Input, rep *
 		rec.Replaced = filepath.Base(rep.Replaced)
 	}
 	if in.Stat != nil {
-		rec.Modified = in.Stat.ModTime().UTC()
+		rec.Modified = filetime.Time{Time: in.Stat.ModTime()}
 	}
 	if err := p.inPlace(rec.Archive, t.Stat); err != nil {
 		return err

@@ -35,7 +35,7 @@ func lookFor(rec *receiptfile.Receipt) source {
 		return sourceGone
 	case err != nil:
 		return sourceUnknown
-	case st.Size() != sourceSize(rec) || !st.ModTime().Equal(rec.Modified):
+	case st.Size() != sourceSize(rec) || !st.ModTime().Equal(rec.Modified.Time):
 		return sourceChanged
 	}
 	return sourceExists

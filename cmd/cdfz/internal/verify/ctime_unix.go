@@ -8,4 +8,4 @@ import (
 )
 
 // changedAt returns when a file was last changed in any way.
-func changedAt(st *syscall.Stat_t) time.Time { return time.Unix(0, st.Ctim.Nano()).UTC() }
+func changedAt(st *syscall.Stat_t) time.Time { return time.Unix(st.Ctim.Unix()).UTC() }

@@ -10,19 +10,20 @@ import (
 	"time"
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
+	"github.com/cdfz-format/cdfz/internal/filetime"
 	"github.com/cdfz-format/cdfz/remote"
 )
 
 // identity tells a file from all others, and from itself before a change. What a system does not tell is
 // zero. The size and the time alone would not do: archives have the times of their sources.
 type identity struct {
-	Size     int64     `json:"size"`             // of the archive
-	Modified time.Time `json:"modified"`         // time of the archive, of an object in whole seconds; zero if unknown
-	Changed  time.Time `json:"changed,omitzero"` // when it was last changed in any way, which programs cannot set
-	FS       string    `json:"fs,omitempty"`     // its file system: see fileSystem
-	Inode    uint64    `json:"inode,omitempty"`  // its number there
-	ETag     string    `json:"etag,omitempty"`   // of an object
-	object   bool      // at a URL
+	Size     int64         `json:"size"`             // of the archive
+	Modified filetime.Time `json:"modified"`         // time of the archive, of an object in whole seconds; zero if unknown
+	Changed  filetime.Time `json:"changed,omitzero"` // when it was last changed in any way, which programs cannot set
+	FS       string        `json:"fs,omitempty"`     // its file system: see fileSystem
+	Inode    uint64        `json:"inode,omitempty"`  // its number there
+	ETag     string        `json:"etag,omitempty"`   // of an object
+	object   bool          // at a URL
 }
 
 // identitySum is the start of the SHA-256 of an identity. Zero stands for an unknown one.
@@ -30,23 +31,20 @@ type identitySum [16]byte
 
 // sum returns the sum of an identity. It is zero if the file could be another one in spite of it.
 func (i *identity) sum() identitySum {
-	if i.Modified.IsZero() && i.ETag == "" || !inJSON(i.Modified) || !inJSON(i.Changed) {
+	if i.Modified.IsZero() && i.Inode == 0 && i.ETag == "" {
 		return identitySum{}
 	}
 	s := sha256.Sum256(fmt.Appendf(nil, "%d %d.%d %d.%d %q %d %q", i.Size, i.Modified.Unix(), i.Modified.Nanosecond(), i.Changed.Unix(), i.Changed.Nanosecond(), i.FS, i.Inode, i.ETag))
 	return identitySum(s[:])
 }
 
-// inJSON reports whether JSON can hold a time.
-func inJSON(t time.Time) bool { return t.UTC().Year() >= 0 && t.UTC().Year() <= 9999 }
-
 // settledBefore reports whether a file that was read from a time on, in nanoseconds since 1970, has not
 // changed since, if its identity is still the same. A change within the unit of the clock of a file system or
 // of a store does not show in the time.
 func (i *identity) settledBefore(start int64) bool {
-	last := i.Changed
+	last := i.Changed.Time
 	if i.object && i.ETag == "" {
-		last = i.Modified
+		last = i.Modified.Time
 	}
 	if last.IsZero() {
 		return true
@@ -54,13 +52,13 @@ func (i *identity) settledBefore(start int64) bool {
 	if last.Nanosecond() == 0 { // a clock of whole seconds
 		last = last.Add(time.Second - 1)
 	}
-	return !last.After(time.Unix(0, start))
+	return !filetime.After(last, time.Unix(0, start))
 }
 
 // fileIdentity returns the identity of a file. fileSystem is called to name its file system.
 func fileIdentity(st fs.FileInfo, fileSystem func() string) identity {
-	i := identity{Size: st.Size(), Modified: st.ModTime().UTC(), FS: fileSystem()}
-	i.Inode, i.Changed = inodeOf(st)
+	i := identity{Size: st.Size(), Modified: filetime.Time{Time: st.ModTime()}, FS: fileSystem()}
+	i.Inode, i.Changed.Time = inodeOf(st)
 	return i
 }
 
@@ -69,7 +67,7 @@ func fileIdentity(st fs.FileInfo, fileSystem func() string) identity {
 func objectIdentity(size int64, modified time.Time, etag string) identity {
 	i := identity{Size: size, ETag: strings.Trim(strings.TrimPrefix(etag, "W/"), `"`), object: true}
 	if !modified.IsZero() {
-		i.Modified = modified.UTC().Truncate(time.Second)
+		i.Modified.Time = modified.UTC().Truncate(time.Second)
 	}
 	return i
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
+	"github.com/cdfz-format/cdfz/internal/filetime"
 )
 
 // TestRate checks that all inputs together are read at the rate, and that a wait can be cancelled.
@@ -47,7 +48,10 @@ func TestState(t *testing.T) {
 		require.NoError(t, err)
 		return s
 	}
-	id := func(size int64) *identity { return &identity{Size: size, Modified: at, Changed: at, FS: "f", Inode: 3} }
+	first, later := filetime.Time{Time: at}, filetime.Time{Time: at.Add(1)}
+	id := func(size int64) *identity {
+		return &identity{Size: size, Modified: first, Changed: first, FS: "f", Inode: 3}
+	}
 	object := objectIdentity(7, time.Time{}, `"x"`)
 	s := open()
 	_, err := openState(name, nil)
@@ -64,8 +68,8 @@ func TestState(t *testing.T) {
 	require.Len(t, s.known, 501)
 	require.NotZero(t, s.last("/a/7\xff", id(10)))
 	for _, other := range []identity{
-		*id(11), {Size: 10, Modified: at.Add(1), Changed: at, FS: "f", Inode: 3}, {Size: 10, Modified: at, Changed: at.Add(1), FS: "f", Inode: 3},
-		{Size: 10, Modified: at, Changed: at, FS: "g", Inode: 3}, {Size: 10, Modified: at, Changed: at, FS: "f", Inode: 4}, {Size: 10, Modified: at}, {},
+		*id(11), {Size: 10, Modified: later, Changed: first, FS: "f", Inode: 3}, {Size: 10, Modified: first, Changed: later, FS: "f", Inode: 3},
+		{Size: 10, Modified: first, Changed: first, FS: "g", Inode: 3}, {Size: 10, Modified: first, Changed: first, FS: "f", Inode: 4}, {Size: 10, Modified: first}, {},
 	} {
 		require.Zero(t, s.last("/a/7\xff", &other))
 	}
@@ -122,12 +126,13 @@ func TestStateTimes(t *testing.T) {
 		{why: "changed in the same second, on a clock of seconds", proved: second.Add(5e8), modified: second, changed: second},
 		{why: "no clock of changes", proved: now, modified: second, ok: true},
 		{why: "no times", proved: now},
-		{why: "a year beyond 9999", proved: now, modified: time.Date(12000, 1, 1, 0, 0, 0, 0, time.UTC), changed: second},
+		{why: "a year beyond 9999", proved: now, modified: time.Date(12000, 1, 1, 0, 0, 0, 0, time.UTC), changed: second, ok: true},
+		{why: "changed in a year beyond 9999", proved: now, modified: second, changed: time.Date(12000, 1, 1, 0, 0, 0, 0, time.UTC)},
 		{why: "an object without an ETag", proved: second.Add(2e9), modified: second, object: true, ok: true},
 		{why: "an object without an ETag, written in the same second", proved: second.Add(5e8), modified: second, object: true},
 	} {
 		archive := "/a/x"
-		id := &identity{Size: 9, Modified: c.modified.UTC(), Changed: c.changed.UTC(), object: c.object}
+		id := &identity{Size: 9, Modified: filetime.Time{Time: c.modified}, Changed: filetime.Time{Time: c.changed}, object: c.object}
 		if c.object {
 			archive = "https://host/x"
 		}
@@ -154,7 +159,7 @@ func TestStateVersion1(t *testing.T) {
 		s, err := openState(name, nil)
 		require.NoError(t, err)
 		require.Len(t, s.known, 2)
-		require.Zero(t, s.last("/a", &identity{Size: 7, Modified: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}))
+		require.Zero(t, s.last("/a", &identity{Size: 7, Modified: filetime.Time{Time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}}))
 		require.Equal(t, sum, s.sha256("/a"))
 		require.Empty(t, s.sha256("/failed"))
 		require.NoError(t, s.file.Close())

@@ -427,9 +427,6 @@ func (s *state) revoke(archive string) {
 // add notes that an archive was proved. start is when the reading began.
 func (s *state) add(archive string, id *identity, sha256 string, start time.Time) {
 	l := &stateLine{Archive: archive, ArchiveBytes: rawBytes(archive), identity: *id, SHA256: sha256, Proved: start.UTC()}
-	if !inJSON(l.Modified) {
-		l.Modified = time.Time{} // it is due
-	}
 	s.file.Add(l)
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive/repair"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/internal/filetime"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
@@ -141,7 +142,7 @@ func (h *Held) String() string {
 	}
 	s += fmt.Sprintf("%d bytes", h.Size)
 	if !h.Time.IsZero() {
-		s += ", " + h.Time.UTC().Format(time.RFC3339)
+		s += ", " + filetime.Text(h.Time)
 	}
 	if h.SHA256 != "" {
 		s += ", SHA-256 " + h.SHA256

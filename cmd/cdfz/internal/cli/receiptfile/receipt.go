@@ -26,19 +26,20 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/cdfz-format/cdfz/internal/filetime"
 	"github.com/cdfz-format/cdfz/internal/urls"
 )
 
 // Receipt is what is known of one archived file. Names are absolute, sizes are bytes.
 type Receipt struct {
-	Source      string    `json:"source"`
-	Archive     string    `json:"archive"`
-	Size        int64     `json:"size"` // of the netCDF file
-	ArchiveSize int64     `json:"archive_size"`
-	SHA256      string    `json:"sha256"` // of the netCDF file
-	Ratio       float64   `json:"ratio"`
-	Modified    time.Time `json:"modified"` // of the source
-	Version     string    `json:"version"`  // of cdfz
+	Source      string        `json:"source"`
+	Archive     string        `json:"archive"`
+	Size        int64         `json:"size"` // of the netCDF file
+	ArchiveSize int64         `json:"archive_size"`
+	SHA256      string        `json:"sha256"` // of the netCDF file
+	Ratio       float64       `json:"ratio"`
+	Modified    filetime.Time `json:"modified"` // of the source
+	Version     string        `json:"version"`  // of cdfz
 	// Below is the path of the archive below the folder that was given to the run, with slashes: -o DIR/,
 	// or else the FILE that the source is below. It is "" in receipts of earlier versions.
 	Below string `json:"below,omitempty"`

@@ -15,13 +15,14 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
+	"github.com/cdfz-format/cdfz/internal/filetime"
 )
 
 // testReceipt returns the i-th receipt of a test.
 func testReceipt(i int) *Receipt {
 	return &Receipt{
 		Source: fmt.Sprintf("/data/%d.nc", i), Archive: fmt.Sprintf("/data/%d.nc.cdfz", i), Size: 3, ArchiveSize: 2, SHA256: fmt.Sprintf("%064x", i),
-		Ratio: 1.5, Modified: time.Unix(1, 5).UTC(), Version: "v",
+		Ratio: 1.5, Modified: filetime.Time{Time: time.Unix(300000000000, 5).UTC()}, Version: "v",
 	}
 }
 
