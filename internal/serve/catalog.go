@@ -83,8 +83,8 @@ type (
 	}
 	jsonDataset struct {
 		Name     string `json:"name"`
-		Size     *int64 `json:"size,omitempty"` // bytes; nil if unknown
-		Modified string `json:"modified"`       // RFC 3339
+		Size     *int64 `json:"size,omitempty"`     // bytes; nil if unknown
+		Modified string `json:"modified,omitempty"` // RFC 3339, "" if that cannot write it
 		SHA256   string `json:"sha256,omitempty"`
 		Files    string `json:"files"`
 		DAP      string `json:"dap,omitempty"`
@@ -159,7 +159,10 @@ func catalogXML(dir, at string, list []*found) *xmlCatalog {
 		case f.Info.IsDir():
 			c.Datasets.Refs = append(c.Datasets.Refs, xmlRef{Href: prefix + escaped(base) + "/catalog.xml", Title: base, Name: base})
 		case f.Err == nil:
-			d := xmlDataset{Name: base, ID: f.shown, URLPath: escaped(f.shown), Service: "http", Date: &xmlDate{"modified", f.Info.ModTime().UTC().Format(time.RFC3339)}}
+			d := xmlDataset{Name: base, ID: f.shown, URLPath: escaped(f.shown), Service: "http"}
+			if at := modified(f.Info); !at.IsZero() {
+				d.Date = &xmlDate{"modified", at.Format(time.RFC3339)}
+			}
 			if f.Size >= 0 { // unknown of joined files until somebody opens them
 				d.Size = &xmlSize{"bytes", f.Size}
 			}
@@ -180,7 +183,10 @@ func catalogJSON(dir string, list []*found) *jsonCatalog {
 		case f.Info.IsDir():
 			c.Folders = append(c.Folders, jsonFolder{base, catalogPath + escaped(f.shown) + "/catalog.json"})
 		case f.Err == nil:
-			d := jsonDataset{Name: base, Modified: f.Info.ModTime().UTC().Format(time.RFC3339), SHA256: f.SHA256, Files: filesPath + escaped(f.shown)}
+			d := jsonDataset{Name: base, SHA256: f.SHA256, Files: filesPath + escaped(f.shown)}
+			if at := modified(f.Info); !at.IsZero() {
+				d.Modified = at.Format(time.RFC3339)
+			}
 			if f.Size >= 0 {
 				d.Size = &f.Size
 			}

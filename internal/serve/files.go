@@ -4,11 +4,14 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"path"
 	"sync/atomic"
+	"time"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/internal/filetime"
 	"github.com/cdfz-format/cdfz/internal/folderview/joinedfiles"
 )
 
@@ -80,7 +83,16 @@ func serveContent(w http.ResponseWriter, r *http.Request, f *found, content io.R
 	default:
 		h.Set("Content-Type", "application/octet-stream")
 	}
-	http.ServeContent(w, r, "", f.Info.ModTime(), content)
+	http.ServeContent(w, r, "", modified(f.Info), content)
+}
+
+// modified returns the modification time of a file in UTC. It is zero if the headers of HTTP and RFC 3339
+// cannot write it, which end with the year 9999.
+func modified(info fs.FileInfo) time.Time {
+	if !filetime.RFC3339(info.ModTime()) {
+		return time.Time{}
+	}
+	return info.ModTime().UTC()
 }
 
 const (

@@ -43,7 +43,9 @@ func (s *Server) serveDAP(w http.ResponseWriter, r *http.Request, name string) {
 	}
 	defer s.source.Release(d)
 	set := formsOf(d).dap().Named(joinedfiles.ImageName(path.Base(f.Name)))
-	h.Set("Last-Modified", f.Info.ModTime().UTC().Format(http.TimeFormat))
+	if at := modified(f.Info); !at.IsZero() {
+		h.Set("Last-Modified", at.Format(http.TimeFormat))
+	}
 	h.Set("Content-Type", "text/plain; charset=utf-8")
 	h.Set("Content-Description", kind)
 	switch kind {

@@ -41,7 +41,7 @@ func (s *Server) serveZarr(w http.ResponseWriter, r *http.Request, name string) 
 	if strings.HasPrefix(path.Base(key), ".z") {
 		h.Set("Content-Type", "application/json")
 	}
-	http.ServeContent(w, r, "", f.Info.ModTime(), bytes.NewReader(b))
+	http.ServeContent(w, r, "", modified(f.Info), bytes.NewReader(b))
 }
 
 // splitKey finds the file that a path begins with. The rest is a key of its store.
