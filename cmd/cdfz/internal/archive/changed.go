@@ -157,7 +157,7 @@ func (c *changes) remove(ctx context.Context, v *archiver, in *fileio.Input, rep
 	if err != nil {
 		return kept(err)
 	}
-	if err := v.Receipts.Vouched(ctx, rep.Target, old.st, held); err != nil {
+	if err := v.Receipts.Vouched(ctx, old.path, old.st, held); err != nil {
 		return kept(err)
 	}
 	dir, err := v.TargetFolder(rep.Target, in)

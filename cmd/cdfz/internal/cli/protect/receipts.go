@@ -214,28 +214,51 @@ func (r *Receipts) indexes() []*receiptfile.Index {
 	return []*receiptfile.Index{r.own.Index(), &r.also}
 }
 
-// hasOther reports whether another archive of an image was proved in this run, and is still there.
+// hasOther reports whether another archive of an image was proved in this run, and is still there: another file, where
+// it stays.
 func (r *Receipts) hasOther(ctx context.Context, list []receiptfile.Found, path string, st fs.FileInfo, old *Held) bool {
+	if st == nil {
+		return false
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	if now, err := f.Stat(); err != nil || !os.SameFile(now, st) {
+		return false
+	}
+	place, err := r.Mounts.Of(f)
+	if err != nil {
+		return false
+	}
 	for _, rec := range list {
 		r.mu.Lock()
 		_, proved := r.proved[rec.Archive]
 		r.mu.Unlock()
-		if !proved || st == nil {
-			continue
+		if proved && r.isOther(ctx, rec.Archive, place, old) {
+			return true
 		}
-		f, err := os.Open(rec.Archive)
-		if err != nil {
-			continue
-		}
-		now, err := f.Stat()
-		if err == nil && now.Mode().IsRegular() && !os.SameFile(now, st) {
-			held, err := Look(ctx, rec.Archive, f, now.Size())
-			if err == nil && held.Damage == nil && held.SHA256 == old.SHA256 {
-				f.Close()
-				return true
-			}
-		}
-		f.Close()
 	}
 	return false
+}
+
+// isOther reports whether a file is an archive of the same image as an old one, independent of it, and stays where
+// it is.
+func (r *Receipts) isOther(ctx context.Context, name string, old *storage.Place, image *Held) bool {
+	f, err := os.Open(name)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil || !st.Mode().IsRegular() {
+		return false
+	}
+	place, err := r.Mounts.Of(f)
+	if err != nil || place.Shown() || place.Durable() != nil || place.Same(old) != nil {
+		return false
+	}
+	held, err := Look(ctx, name, f, st.Size())
+	return err == nil && held.Damage == nil && held.SHA256 == image.SHA256
 }
