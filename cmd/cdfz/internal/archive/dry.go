@@ -136,7 +136,7 @@ func (v *archiver) plan(ctx context.Context, j fileio.Job) (rep, source *planRep
 		if v.Dest != "" && !v.IsDirDest() {
 			below = filepath.Base(path)
 		}
-		source.Kept = v.keeps(ctx, j, in, below)
+		source.Kept = v.keeps(ctx, j, in, path, below)
 	}
 	if !done {
 		rep = &planReport{source.File, path, in.Size, source.Kept}

@@ -2,6 +2,7 @@ package archive
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -12,7 +13,9 @@ import (
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/protect"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/internal/atomicfile"
 	"github.com/cdfz-format/cdfz/internal/urls"
 )
 
@@ -52,7 +55,7 @@ func (f *fates) text() string {
 }
 
 // keeps returns the reason why --delete-source would keep a source, as far as it can be known before.
-func (v *archiver) keeps(ctx context.Context, j fileio.Job, in *fileio.Input, below string) string {
+func (v *archiver) keeps(ctx context.Context, j fileio.Job, in *fileio.Input, target, below string) string {
 	if in.File == nil {
 		return "not a local file"
 	}
@@ -61,6 +64,9 @@ func (v *archiver) keeps(ctx context.Context, j fileio.Job, in *fileio.Input, be
 	}
 	if err := fileio.CanRemove(filepath.Dir(j.Name)); err != nil {
 		return "no permission to remove it: " + err.Error()
+	}
+	if err := v.proof.staysAt(v, target); err != nil {
+		return err.Error()
 	}
 	found := 1
 	for _, place := range v.proof.copies.places {
@@ -73,6 +79,28 @@ func (v *archiver) keeps(ctx context.Context, j fileio.Job, in *fileio.Input, be
 		return fmt.Sprintf("expected %d copies, found %d at %s", n-1, found-1, places(v.proof.copies.places))
 	}
 	return ""
+}
+
+// staysAt returns an error unless an archive, or the receipts, will stay where they are to be written. Their folders
+// may be missing.
+func (p *proof) staysAt(v *archiver, target string) error {
+	for _, file := range []struct{ what, name string }{{"the archive", target}, {"the file of receipts", p.name}} {
+		dir := filepath.Dir(file.name)
+		f, err := os.Open(dir)
+		for errors.Is(err, fs.ErrNotExist) && dir != filepath.Dir(dir) {
+			dir = filepath.Dir(dir)
+			f, err = os.Open(dir)
+		}
+		if err != nil {
+			return fmt.Errorf("the folder of %s: %w", file.what, atomicfile.Cause(err))
+		}
+		err = protect.Durable(v.Mounts, file.what, f, nil)
+		f.Close()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func places(list []string) string {
