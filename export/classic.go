@@ -165,7 +165,7 @@ func (s *subset) write(ctx context.Context, w io.Writer) error {
 	}
 	for i, x := range s.vars {
 		if v := &s.h.Vars[i]; !v.Record {
-			if err := x.pieces(ctx, s.columns[i], false, func(b []byte) error { _, err := w.Write(b); return err }); err != nil {
+			if err := x.pieces(ctx, s.columns[i], func(b []byte) error { _, err := w.Write(b); return err }); err != nil {
 				return err
 			}
 			if _, err := w.Write(make([]byte, pad4(v.Len)-v.Len)); err != nil {
@@ -224,7 +224,7 @@ func (s *subset) writeBatch(ctx context.Context, w io.Writer, at, n int64) error
 		if err := c.read(ctx, x.part(x.kept(), b), b.n); err != nil {
 			return err
 		}
-		data := c.bytes(false)
+		data := c.bytes()
 		for r := range n {
 			copy(out[r*s.h.RecSize+off:], data[r*v.RecLen:][:v.RecLen])
 		}
@@ -249,7 +249,7 @@ func (s *subset) writeRecord(ctx context.Context, w io.Writer, at int64) error {
 			a := &one.axes[j]
 			a.start, a.count = a.start+b.start[k]*a.delta, b.count[k]
 		}
-		if err := one.pieces(ctx, c, false, func(b []byte) error { _, err := w.Write(b); return err }); err != nil {
+		if err := one.pieces(ctx, c, func(b []byte) error { _, err := w.Write(b); return err }); err != nil {
 			return err
 		}
 		// The only record variable of a file is not padded.

@@ -20,7 +20,7 @@ type column interface {
 	appendText(dst []byte, i int64) []byte
 	// bytes returns the values that were read, in the given byte order. They are valid
 	// until the next read.
-	bytes(little bool) []byte
+	bytes() []byte
 }
 
 // style defines how a format writes values as text.
@@ -54,13 +54,9 @@ func (c *numbers[T]) appendText(dst []byte, i int64) []byte {
 	return c.format(dst, x)
 }
 
-func (c *numbers[T]) bytes(little bool) []byte {
-	var order binary.ByteOrder = binary.BigEndian
-	if little {
-		order = binary.LittleEndian
-	}
+func (c *numbers[T]) bytes() []byte {
 	// Cannot fail: the types of cdf3.Number have fixed sizes.
-	c.out, _ = binary.Append(c.out[:0], order, c.buf)
+	c.out, _ = binary.Append(c.out[:0], binary.BigEndian, c.buf)
 	return c.out
 }
 
@@ -85,7 +81,7 @@ func (c *chars) appendText(dst []byte, i int64) []byte {
 	return c.quote(dst, s)
 }
 
-func (c *chars) bytes(bool) []byte { return c.buf }
+func (c *chars) bytes() []byte { return c.buf }
 
 func resize[T any](s []T, n int64) []T {
 	if int64(cap(s)) < n {

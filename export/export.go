@@ -70,9 +70,6 @@ type Options struct {
 	// Nearest takes the nearest value for values that lie outside of an axis: beyond half a
 	// cell from its ends. Otherwise they are an error.
 	Nearest bool
-	// Native writes npy in the byte order of this machine. The default is big-endian,
-	// as in the file.
-	Native bool
 	// Escape makes CSV safe for terminals: control characters and bytes that are not
 	// UTF-8 are written as escapes.
 	Escape bool
@@ -115,8 +112,6 @@ func NewWriter(f Format, values []*Values) (*Writer, error) {
 		return nil, combineError(fmt.Sprintf("a file of format %s holds one variable, found %d", f, len(values)))
 	case o.Time && f != CSV && f != JSON:
 		return nil, fmt.Errorf("export: times as text: expected format csv or json, found %s", f)
-	case o.Native && f != Npy:
-		return nil, fmt.Errorf("export: native byte order: expected format npy, found %s", f)
 	}
 	switch f {
 	case CSV:
@@ -128,9 +123,9 @@ func NewWriter(f Format, values []*Values) (*Writer, error) {
 	case JSON:
 		return &Writer{func(ctx context.Context, w io.Writer) error { return writeJSON(ctx, w, src.Header(), values) }, values}, nil
 	case Npy:
-		return &Writer{func(ctx context.Context, w io.Writer) error { return writeNpy(ctx, w, values[0], o.Native) }, values}, nil
+		return &Writer{func(ctx context.Context, w io.Writer) error { return writeNpy(ctx, w, values[0]) }, values}, nil
 	case Raw:
-		return &Writer{func(ctx context.Context, w io.Writer) error { return writeRaw(ctx, w, values[0], false) }, values}, nil
+		return &Writer{func(ctx context.Context, w io.Writer) error { return writeRaw(ctx, w, values[0]) }, values}, nil
 	case NC:
 		s, err := newSubset(src, values, o)
 		if err != nil {

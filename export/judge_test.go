@@ -90,9 +90,9 @@ for line in open(sys.argv[1]):
                 want = want * t.type(1 if scale is None else scale) + t.type(0 if offset is None else offset)
             want[mask] = np.nan
     fmt = c["format"]
-    if fmt in ("npy", "native"):
+    if fmt == "npy":
         got = np.load(c["out"])
-        assert got.dtype.byteorder in ("|", ">" if fmt == "npy" else "="), (what, got.dtype)
+        assert got.dtype.byteorder in ("|", ">"), (what, got.dtype)
         same(got, want, what)
     elif fmt == "raw":
         same(np.fromfile(c["out"], want.dtype.newbyteorder(">")).reshape(want.shape), want, what)
@@ -297,17 +297,14 @@ func TestJudgeExport(t *testing.T) {
 					sel := randomPick(rng, v)
 					p, err := export.ParseSelection(v.Name + brackets(sel))
 					require.NoError(t, err)
-					format := []string{"npy", "native", "raw", "nc", "json", "csv"}[(k+i)%6]
+					format := []string{"npy", "raw", "nc", "json", "csv"}[(k+i)%5]
 					c := judgeCase{File: src, Picks: [][2]string{{v.Name, sel}}, Format: format, Out: filepath.Join(dir, fmt.Sprint(total)), Keep: rng.Intn(2) == 0}
 					f := classic
 					if rng.Intn(2) == 0 {
 						f = archived
 					}
 					c.Unpack = format == "npy" && rng.Intn(3) == 0
-					o := &export.Options{KeepFill: c.Keep, Unpack: c.Unpack, Native: format == "native", History: "a new line"}
-					if format == "native" {
-						format = "npy"
-					}
+					o := &export.Options{KeepFill: c.Keep, Unpack: c.Unpack, History: "a new line"}
 					x, err := p.Apply(t.Context(), f, o)
 					require.NoError(t, err)
 					if x.Len() > 20000 {

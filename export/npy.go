@@ -12,16 +12,9 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// littleEndian reports whether this machine is little-endian, unlike the file.
-var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
-
 // npyHeader returns the header of a .npy file, in version 1.0 if it fits, else 2.0:
 // https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
-func npyHeader(t cdf3.Type, shape []int64, little bool) []byte {
-	descr := t.DType()
-	if little {
-		descr = strings.Replace(descr, ">", "<", 1)
-	}
+func npyHeader(t cdf3.Type, shape []int64) []byte {
 	var dims strings.Builder
 	for i, n := range shape {
 		if i > 0 {
@@ -33,7 +26,7 @@ func npyHeader(t cdf3.Type, shape []int64, little bool) []byte {
 	if len(shape) > 1 {
 		tuple = strings.TrimSuffix(tuple, ",")
 	}
-	dict := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", descr, tuple)
+	dict := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", t.DType(), tuple)
 	head := []byte("\x93NUMPY\x01\x00")
 	// The length is a multiple of 64, and the last byte is a newline.
 	pad := func(fixed int) string {
@@ -47,19 +40,17 @@ func npyHeader(t cdf3.Type, shape []int64, little bool) []byte {
 	return append(binary.LittleEndian.AppendUint32(head, uint32(len(s))), s...)
 }
 
-// writeNpy writes a selection as a .npy file, big-endian or in the byte order of this
-// machine.
-func writeNpy(ctx context.Context, w io.Writer, x *Values, native bool) error {
-	little := native && littleEndian
-	if _, err := w.Write(npyHeader(x.Type(), x.Shape(), little)); err != nil {
+// writeNpy writes a selection as a .npy file, big-endian as netCDF files are.
+func writeNpy(ctx context.Context, w io.Writer, x *Values) error {
+	if _, err := w.Write(npyHeader(x.Type(), x.Shape())); err != nil {
 		return err
 	}
-	return writeRaw(ctx, w, x, little)
+	return writeRaw(ctx, w, x)
 }
 
 // writeRaw writes just the values.
-func writeRaw(ctx context.Context, w io.Writer, x *Values, little bool) error {
-	return x.pieces(ctx, x.column(nil, 1), little, func(b []byte) error {
+func writeRaw(ctx context.Context, w io.Writer, x *Values) error {
+	return x.pieces(ctx, x.column(nil, 1), func(b []byte) error {
 		_, err := w.Write(b)
 		return err
 	})

@@ -167,8 +167,8 @@ func (x *Values) part(axes []int, b *box) slab.Sel {
 }
 
 // pieces reads all values in row-major order and passes them to f piece by piece, as
-// big- or little-endian bytes.
-func (x *Values) pieces(ctx context.Context, c column, little bool, f func([]byte) error) error {
+// big-endian bytes.
+func (x *Values) pieces(ctx context.Context, c column, f func([]byte) error) error {
 	axes := x.kept()
 	return eachBox(x.Shape(), max(1, pieceLen/x.Type().Size()), func(b *box) error {
 		if err := ctx.Err(); err != nil {
@@ -177,7 +177,7 @@ func (x *Values) pieces(ctx context.Context, c column, little bool, f func([]byt
 		if err := c.read(ctx, x.part(axes, b), b.n); err != nil {
 			return err
 		}
-		return f(c.bytes(little))
+		return f(c.bytes())
 	})
 }
 

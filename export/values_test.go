@@ -52,16 +52,16 @@ func TestEachBox(t *testing.T) {
 // 2.0.
 func TestNpyHeader(t *testing.T) {
 	require.Equal(t, "\x93NUMPY\x01\x00\x76\x00{'descr': '>f4', 'fortran_order': False, 'shape': (3, 4), }"+strings.Repeat(" ", 58)+"\n",
-		string(npyHeader(cdf3.Float, []int64{3, 4}, false)))
-	require.Contains(t, string(npyHeader(cdf3.Short, nil, true)), "'<i2', 'fortran_order': False, 'shape': (), }")
-	require.Contains(t, string(npyHeader(cdf3.Char, []int64{7}, true)), "'|S1', 'fortran_order': False, 'shape': (7,), }")
+		string(npyHeader(cdf3.Float, []int64{3, 4})))
+	require.Contains(t, string(npyHeader(cdf3.Short, nil)), "'>i2', 'fortran_order': False, 'shape': (), }")
+	require.Contains(t, string(npyHeader(cdf3.Char, []int64{7})), "'|S1', 'fortran_order': False, 'shape': (7,), }")
 	for rank := range 200 {
-		h := npyHeader(cdf3.Double, make([]int64, rank), false)
+		h := npyHeader(cdf3.Double, make([]int64, rank))
 		require.Zero(t, len(h)%64)
 		require.Equal(t, byte('\n'), h[len(h)-1])
 		require.Equal(t, len(h)-10, int(binary.LittleEndian.Uint16(h[8:])))
 	}
-	h := npyHeader(cdf3.Double, make([]int64, 30000), false)
+	h := npyHeader(cdf3.Double, make([]int64, 30000))
 	require.Equal(t, "\x93NUMPY\x02\x00", string(h[:8]))
 	require.Equal(t, len(h)-12, int(binary.LittleEndian.Uint32(h[8:])))
 	require.Zero(t, len(h)%64)

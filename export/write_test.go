@@ -111,7 +111,6 @@ func TestNewWriterErrors(t *testing.T) {
 	}{
 		{Npy, Options{}, []string{"x", "v"}, "a file of format npy holds one variable, found 2"},
 		{NC, Options{Time: true}, []string{"x"}, "export: times as text: expected format csv or json, found nc"},
-		{CSV, Options{Native: true}, []string{"x"}, "export: native byte order: expected format npy, found csv"},
 		{"hdf", Options{}, []string{"x"}, `export: unknown format "hdf"`},
 		{CSV, Options{}, nil, "export: no selection"},
 		{CSV, Options{}, []string{"x", "x[:1]"}, "x and x[:1] differ in dimensions or ranges, which columns of a table must share"},

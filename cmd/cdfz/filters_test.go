@@ -92,7 +92,7 @@ func TestFilterOptions(t *testing.T) {
 		{"F18", "none", []string{"-d", "0", "-F", "v,307,1"}, vars{"v": "307,1", other: ""}, ""},
 		{"F18", "none", []string{"-d", "0", "-F", "none"}, nil, "-d 0: contradicts"},
 		{"F19", "none", []string{"-F", "v,307,2|3|2"}, vars{"v": "307,2|3|2,4"}, ""},
-		{"F19", "none", []string{"--nc4-order", "-F", "v,2|307,9|3"}, vars{"v": "3|2,4|307,9"}, ""},
+		{"F19", "none", []string{"--compat", "-F", "v,2|307,9|3"}, vars{"v": "3|2,4|307,9"}, ""},
 		{"optional", "none", []string{"-F", "v,2|1,6?"}, vars{"v": "2,4|1,6?"}, ""},
 	} {
 		t.Run(c.row, func(t *testing.T) {

@@ -5,14 +5,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 )
 
-// helpCmd is cobra's command help, but for an unknown verb it fails.
+// helpCmd shows the manual of a verb. For an unknown verb it fails, unlike cobra's own command.
 func helpCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [VERB]",
-		Short: "Help about any command",
+		Short: "Describe a command in full; cdfz COMMAND --help fits a screen",
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
 			if of, rest, err := cmd.Root().Find(args); err == nil && len(rest) == 0 {
 				for _, c := range of.Commands() {
@@ -35,7 +36,8 @@ func helpCmd() *cobra.Command {
 			}
 			of.InitDefaultHelpFlag()
 			of.InitDefaultVersionFlag()
-			return of.Help()
+			cli.Manual(cmd.OutOrStdout(), of)
+			return nil
 		},
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
+	"github.com/spf13/pflag"
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
@@ -48,6 +49,9 @@ func manTree(cmd *cobra.Command, dir string) error {
 			}
 		}
 	}
+	joinUsages := func(f *pflag.Flag) { f.Usage = strings.ReplaceAll(f.Usage, "\n", " ") }
+	cmd.LocalFlags().VisitAll(joinUsages)
+	cmd.InheritedFlags().VisitAll(joinUsages)
 	// No date, so that the same program writes the same pages.
 	date := time.Unix(0, 0).UTC()
 	name := strings.ReplaceAll(cmd.CommandPath(), " ", "-")

@@ -75,8 +75,11 @@ Exit codes: ` + terminal.ExitText,
 	root.SetVersionTemplate("cdfz {{.Version}}\n")
 	root.SetFlagErrorFunc(cli.FlagError)
 	a.CommonFlags(root)
-	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+	root.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {
 		if err := cli.CheckPlaces(cmd); err != nil {
+			return err
+		}
+		if err := cli.CheckOptional(cmd, args); err != nil {
 			return err
 		}
 		a.PluginsOnDemand()
@@ -86,6 +89,7 @@ Exit codes: ` + terminal.ExitText,
 		return nil
 	}
 	root.SetHelpCommand(helpCmd())
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { cli.Help(cmd.OutOrStdout(), cmd) })
 	cobra.EnableCommandSorting = false
 	all := verbs
 	if len(args) > 0 {

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cdf3"
@@ -128,13 +129,13 @@ x.nc.gz becomes x.nc.cdfz, which restores x.nc.
 		Example: cli.Examples(
 			"cdfz archive tas.nc                        # makes tas.nc.cdfz",
 			"cdfz archive -o archives/ data/            # a tree of archives in another folder",
+			"cdfz archive --receipts proof.jsonl --delete-source data/",
 			"cdfz archive --exclude /scratch/ --exclude '*.tmp.nc' -o archives/ data/",
 			"cdfz archive --preset max --zarr always tas.nc",
 			"cdfz archive -o s3://bucket/tas.nc.cdfz tas.nc   # credentials as for Amazon's tools",
 			"cdfz archive --parity 5% tas.nc            # heals damage of 2 % of the archive",
 			"cdfz archive -F 'air,2|32015,19' tas.nc    # shuffle, then zstd at level 19, for air",
 			"cdfz archive -F 'u&v,307,9' -F '*,1,6' tas.nc",
-			"cdfz archive --receipts proof.jsonl --delete-source data/",
 			"cdfz archive --decompress -o archives/ data/   # x.nc.gz too",
 			"find data/ -name '*.nc' -print0 | cdfz archive -0 --files-from - -o archives/",
 			"cdfz archive --shard $SLURM_ARRAY_TASK_ID/40 -o archives/ data/",
@@ -164,32 +165,36 @@ x.nc.gz becomes x.nc.cdfz, which restores x.nc.
 			return v.run(cmd.Context(), args)
 		},
 	}
-	f := cmd.Flags()
-	v.specs.AddFlags(f)
-	chains.WriteFlags(cmd, &v.opts, "filters of all variables without -F", "target size of a block, as in 64K or 1M (default 256K, with --preset max 1M)",
-		"whether zarr and other Zarr tools can open the archive, too; auto: if that costs little; consolidated: at less cost, for readers of consolidated metadata")
-	f.Var(&cli.ShareFlag{S: &v.opts.Parity}, "parity", "add parity of `P%` of the archive, from which cdfz repair heals damage (default none)")
-	a.MemoryFlag(cmd)
-	cli.Choice(cmd, &v.existing, "skip-existing", "how to detect that a file is already archived", existingMtime, existingHash, existingNever)
-	f.BoolVar(&v.noCheck, "no-check", false, "do not read the archive back")
-	f.BoolVar(&v.unpacks, "decompress", false, "archive files compressed with gzip, bzip2, xz or zstd as the file in them")
-	f.BoolVar(&v.changes.replaces, "replace-changed", false, "archive a source again that has changed since, and keep its old archive under another name")
-	f.BoolVar(&v.changes.removes, "remove-replaced", false, "delete the old archive, which may be the only copy of the older state, once the new one is proved (needs --replace-changed)")
-	f.BoolVar(&v.dry, "dry-run", false, "write nothing: report what would be archived, and estimate size and time from a sample")
-	f.StringVar(&v.proof.name, "receipts", "", "add a receipt for each archive to `FILE`")
-	f.BoolVar(&v.proof.deletes, "delete-source", false, "delete each source after its receipt is on disk (needs --receipts)")
-	f.Var(cli.CountFlag(&v.proof.copies.n, 16), "copies", "delete a source only if `N` archives of it on different file systems or stores are proved (needs --copy-at)")
-	f.StringArrayVar(&v.proof.copies.places, "copy-at", nil, "where a copy of the tree of archives is: a folder or URL `PLACE`; repeatable")
+	cli.Flags(cmd, "What to archive", func(f *pflag.FlagSet) {
+		f.BoolVar(&v.unpacks, "decompress", false, "archive the netCDF files in *.gz, *.bz2, *.xz and *.zst, too")
+		cli.Choice(cmd, &v.existing, "skip-existing", "how to see that a file is archived", existingMtime, existingHash, existingNever)
+		f.BoolVar(&v.changes.replaces, "replace-changed", false, "archive changed sources again, and keep the old archives")
+		f.BoolVar(&v.changes.removes, "remove-replaced", false, "delete the old archives once the new ones are proved;\nneeds --replace-changed; they may be the only copies of the older states")
+		f.BoolVar(&v.dry, "dry-run", false, "write nothing; report what would be archived;\nestimate size and time from a sample")
+	})
+	v.specs.AddFlags(cmd)
+	chains.WriteFlags(cmd, &v.opts, "filters of all variables without -F", "size of blocks, as in 64K (default 256K, with --preset max 1M)",
+		"make the archive a Zarr store, too;\nauto: if that costs little; consolidated: at less cost, for readers of consolidated metadata")
+	cli.Flags(cmd, cli.ProofFlags, func(f *pflag.FlagSet) {
+		f.BoolVar(&v.noCheck, "no-check", false, "do not read the archive back")
+		f.Var(&cli.ShareFlag{S: &v.opts.Parity}, "parity", "add parity of `P%` of the archive, from which cdfz repair heals damage")
+		f.StringVar(&v.proof.name, "receipts", "", "add a receipt for each archive to `FILE`")
+		f.BoolVar(&v.proof.deletes, "delete-source", false, "delete each source after its receipt is on disk (needs --receipts)")
+		f.Var(cli.CountFlag(&v.proof.copies.n, 16), "copies", "delete a source only if `N` archives of it are proved (needs --copy-at),\non different file systems or stores")
+		f.StringArrayVar(&v.proof.copies.places, "copy-at", nil, "a copy of the tree of archives is in `PLACE`, a folder or URL; repeatable")
+		cli.Rare(f, "no-check")
+	})
 	a.DurableMountFlag(cmd)
 	a.SelectFlags(cmd)
+	a.DestFlag(cmd, "write to `OUT`: a name, a folder, or -;\n- is standard output, which is not read back")
+	a.ForceFlag(cmd)
 	a.LogFlag(cmd)
 	a.NoWaitFlag(cmd)
-	a.ForceFlag(cmd)
+	a.MemoryFlag(cmd)
 	a.StatsFlag(cmd)
 	a.RequestsFlag(cmd)
 	a.JSONFlag(cmd)
 	a.VerboseFlag(cmd)
-	a.DestFlag(cmd, "write to `OUT`: a name, a folder, or - for standard output (not read back)")
 	return cmd
 }
 

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cdf3"
@@ -115,12 +116,15 @@ shuffle+zstd or shuffle+zstd:19, or filters as -F takes them: 2|32015,19.`,
 			return nil
 		},
 	}
-	f := cmd.Flags()
-	f.StringSliceVar(&blocks, "blocks", defaultBlocks, "block `SIZES`")
-	f.StringArrayVar(&chains, "chains", nil, "`CHAINS` separated by spaces; repeatable (default: presets and common chains)")
-	f.Var(cli.CountFlag(&v.repeat, 1000), "count", "number of runs; the table shows their medians (default 3, more for small files, 1 above 256 MiB)")
-	f.StringVar(&v.csvName, "csv", "", "write the result as CSV to `FILE` too; -: to standard output, without the table")
-	f.StringVar(&v.plot, "plot", "", "draw the result into `FILE`, which ends in .svg")
+	cli.Flags(cmd, "What to measure", func(f *pflag.FlagSet) {
+		f.StringSliceVar(&blocks, "blocks", defaultBlocks, "block `SIZES`")
+		f.StringArrayVar(&chains, "chains", nil, "`CHAINS` separated by spaces; repeatable;\ndefault: presets and common chains")
+		f.Var(cli.CountFlag(&v.repeat, 1000), "count", "number of runs, of which the table shows medians;\ndefault: 3, more for small files, 1 above 256 MiB")
+	})
+	cli.Flags(cmd, cli.OutputFlags, func(f *pflag.FlagSet) {
+		f.StringVar(&v.csvName, "csv", "", "write the result as CSV to `FILE` too;\n-: to standard output, without the table")
+		f.StringVar(&v.plot, "plot", "", "draw the result into `FILE`, which ends in .svg")
+	})
 	a.ForceFlag(cmd)
 	a.JSONFlag(cmd)
 	return cmd

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
@@ -81,10 +82,13 @@ and from receipts.
 		},
 	}
 	a.DestFlag(cmd, "write to `OUT`: a name, the URL of an object, or - for standard output")
-	f := cmd.Flags()
-	f.BoolVarP(&a.Force, "force", "f", false, "overwrite OUT if it is a catalogue")
-	f.StringArrayVar(&v.states, "state", nil, "take the times of proofs from `FILE`, a state of cdfz verify; repeatable")
-	f.StringArrayVar(&v.receipts, "receipts", nil, "take the times of proofs from `FILE`, receipts of cdfz archive; repeatable")
+	cli.Flags(cmd, cli.OutputFlags, func(f *pflag.FlagSet) {
+		f.BoolVarP(&a.Force, "force", "f", false, "overwrite OUT if it is a catalogue")
+	})
+	cli.Flags(cmd, cli.ProofFlags, func(f *pflag.FlagSet) {
+		f.StringArrayVar(&v.states, "state", nil, "take the times of proofs from `FILE`, a state of verify; repeatable")
+		f.StringArrayVar(&v.receipts, "receipts", nil, "take the times of proofs from `FILE`, receipts of archive; repeatable")
+	})
 	a.SelectFlags(cmd)
 	a.RequestsFlag(cmd)
 	a.MemoryFlag(cmd)

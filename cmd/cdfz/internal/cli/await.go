@@ -17,7 +17,7 @@ const lookAgain = 50 * time.Millisecond
 
 // NoWaitFlag adds --no-wait.
 func (a *App) NoWaitFlag(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&a.NoWait, "no-wait", false, "do not wait for another run over the same files or with the same log: end with exit code 5")
+	cmd.Flags().BoolVar(&a.NoWait, "no-wait", false, "do not wait for another run over the same files, but exit with 5;\nalso not for a run with the same log")
 }
 
 // Await calls open, which opens and locks the file name, to which the run adds lines. While another

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,11 +19,24 @@ type statsFlag struct {
 	text       string
 }
 
+// statsWords are the words in a value of --filter-stats.
+var statsWords = []string{"table", "json", "vars"}
+
+func (f *statsFlag) takes(s string) bool {
+	for word := range strings.SplitSeq(s, ",") {
+		if !slices.Contains(statsWords, word) {
+			return false
+		}
+	}
+	return true
+}
+
 // StatsFlag adds --filter-stats.
 func (a *App) StatsFlag(cmd *cobra.Command) {
 	f := &statsFlag{a: a}
-	cmd.Flags().Var(f, "filter-stats", "print on standard error what each filter did, as HDF5 does; json: for programs; vars: for each variable")
+	cmd.Flags().Var(f, "filter-stats", "print on standard error what each filter did,\nas HDF5 does; json: for programs; vars: for each variable")
 	cmd.Flags().Lookup("filter-stats").NoOptDefVal = "table"
+	Rare(cmd.Flags(), "filter-stats")
 	CompleteWords(cmd, "filter-stats", "table", "json", "vars", "json,vars")
 }
 
@@ -33,18 +47,11 @@ func (f *statsFlag) Type() string { return "table|json|vars" }
 
 // Set parses words separated by commas.
 func (f *statsFlag) Set(s string) error {
-	f.json, f.vars = false, false
-	for word := range strings.SplitSeq(s, ",") {
-		switch word {
-		case "table":
-		case "json":
-			f.json = true
-		case "vars":
-			f.vars = true
-		default:
-			return fmt.Errorf("expected table, json or vars, found %q", word)
-		}
+	if !f.takes(s) {
+		return fmt.Errorf("expected table, json or vars, found %q", s)
 	}
+	words := strings.Split(s, ",")
+	f.json, f.vars = slices.Contains(words, "json"), slices.Contains(words, "vars")
 	f.text = s
 	if f.c == nil {
 		f.c = stats.Start()

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,7 +27,9 @@ func (a *App) CommonFlags(root *cobra.Command) {
 	p.VarP(&countFlag{&a.Workers, maxJobs}, "jobs", "j", "work on `N` processors (default: all)")
 	p.BoolVarP(&a.Quiet, "quiet", "q", false, "no progress, and no report of successes")
 	p.BoolVar(&a.Timestamps, "timestamps", false, "begin messages and reports with the date and time, as logs need them")
-	p.StringArrayVar(&a.PluginPath, "plugin-path", nil, "search `FOLDERS` for HDF5 plugins, before those in HDF5_PLUGIN_PATH; the word default stands for HDF5's own folders, which are searched only then")
+	p.StringArrayVar(&a.PluginPath, "plugin-path", nil, "search `FOLDERS` for HDF5 plugins, before those in HDF5_PLUGIN_PATH;\nthe word default stands for HDF5's own folders, which are searched only then")
+	p.SortFlags = false
+	Rare(p, "timestamps", "plugin-path")
 	if err := root.MarkPersistentFlagDirname("plugin-path"); err != nil {
 		panic("internal error: " + err.Error())
 	}
@@ -37,29 +40,35 @@ func Examples(lines ...string) string { return "  " + strings.Join(lines, "\n  "
 
 // ForceFlag adds -f, --replace-other and --receipts-also.
 func (a *App) ForceFlag(cmd *cobra.Command) {
-	a.ForceFlagFor(cmd, "overwrite targets that exist, but not archives of other files, and no other netCDF files")
+	a.ForceFlagFor(cmd, "overwrite targets that exist,\nbut not archives of other files, and no other netCDF files")
 }
 
 // ForceFlagFor is ForceFlag with another description of -f.
 func (a *App) ForceFlagFor(cmd *cobra.Command, usage string) {
-	cmd.Flags().BoolVarP(&a.Force, "force", "f", false, usage)
+	Flags(cmd, OutputFlags, func(f *pflag.FlagSet) { f.BoolVarP(&a.Force, "force", "f", false, usage) })
 	a.ReplaceOtherFlags(cmd)
 }
 
 // ReplaceOtherFlags adds --replace-other and --receipts-also.
 func (a *App) ReplaceOtherFlags(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&a.ReplaceOther, "replace-other", false, "let -f overwrite archives of other files and other netCDF files, too: each may be the only copy")
-	cmd.Flags().StringArrayVar(&a.Receipts.Also, "receipts-also", nil, "keep the archives that the receipts in `FILE` vouch for, whatever the other flags say; a folder means all in it; repeatable")
+	Flags(cmd, OutputFlags, func(f *pflag.FlagSet) {
+		f.BoolVar(&a.ReplaceOther, "replace-other", false, "let -f overwrite archives of other files and other netCDF files, too:\neach may be the only copy")
+		f.StringArrayVar(&a.Receipts.Also, "receipts-also", nil, "keep the archives that the receipts in `FILE` vouch for,\nwhatever the other flags say; a folder means all in it; repeatable")
+		Rare(f, "receipts-also")
+	})
 }
 
 // DestFlag adds -o.
 func (a *App) DestFlag(cmd *cobra.Command, help string) {
-	cmd.Flags().StringVarP(&a.Dest, "output", "o", "", help)
+	Flags(cmd, OutputFlags, func(f *pflag.FlagSet) { f.StringVarP(&a.Dest, "output", "o", "", help) })
 }
 
 // DurableMountFlag adds --durable-mount.
 func (a *App) DurableMountFlag(cmd *cobra.Command) {
-	cmd.Flags().Var(&mountFlag{m: a.Mounts}, "durable-mount", "the file system mounted on `DIR` keeps what is flushed, and shows no files of others: cdfz does not assume that of FUSE; repeatable")
+	Flags(cmd, ProofFlags, func(f *pflag.FlagSet) {
+		f.Var(&mountFlag{m: a.Mounts}, "durable-mount", "the file system mounted on `DIR` keeps what is flushed,\nand shows no files of others: cdfz does not assume that of FUSE; repeatable")
+		Rare(f, "durable-mount")
+	})
 }
 
 // mountFlag is --durable-mount.
@@ -274,6 +283,26 @@ func CheckPlaces(cmd *cobra.Command) (err error) {
 	})
 	return err
 }
+
+// CheckOptional refuses an argument that is a value of a flag before it which takes values only after "=". The
+// argument would be a FILE.
+func CheckOptional(cmd *cobra.Command, args []string) (err error) {
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		words, ok := f.Value.(optional)
+		if err != nil || !ok || f.Value.String() != f.NoOptDefVal {
+			return
+		}
+		for _, arg := range args {
+			if _, missing := os.Lstat(arg); missing != nil && words.takes(arg) {
+				err = terminal.Hinted(fmt.Errorf("%s: no such file", arg), "%s takes its value after an equals sign: %s=%s", flagName(f), flagName(f), arg)
+			}
+		}
+	})
+	return err
+}
+
+// optional is a flag whose value can be omitted.
+type optional interface{ takes(value string) bool }
 
 // plainNumber replaces the texts of package strconv.
 func plainNumber(err error) error {

@@ -16,6 +16,7 @@ func (a *App) Counting(ctx context.Context) context.Context { return s3.Count(ct
 // RequestsFlag adds --stats.
 func (a *App) RequestsFlag(cmd *cobra.Command) {
 	on := cmd.Flags().Bool("stats", false, "print on standard error how many requests to object stores the run made")
+	Rare(cmd.Flags(), "stats")
 	a.AtExit(func() {
 		if *on {
 			a.printRequests()

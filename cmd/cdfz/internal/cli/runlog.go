@@ -42,10 +42,8 @@ const LogHelp = `--log FILE adds a line of JSON for each file as soon as it is d
 sizes, outcome (ok, unchanged, kept, other, damaged, failed, interrupted) and error. The last line
 has the sums. FILE may also be a pipe or /dev/stdout.
 
-Exit codes, for schedulers: the same command can be run again after any exit code, also after a
-kill: what is done is passed over. 2 is the exception: the command line is wrong. 1 means that some
-files failed, 3 that some are damaged, 4 that some failed and will do so again (no permission, another
-kind of file, a target that exists), 5 that another run is at work (with --no-wait), 128 + n that signal n has stopped the run.`
+Schedulers can run the same command again after any exit code but 2, also after a kill: what is done is
+passed over.`
 
 // OpenLog begins the run in the log of --log, if there is one, after another run that adds to it has
 // ended. EndLog ends it.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/patterns"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/shards"
@@ -16,9 +17,10 @@ import (
 
 // ListFlags adds --files-from and --null.
 func (a *App) ListFlags(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.StringVar(&a.Select.From, "files-from", "", "take the names of files from `LIST`, one a line, or from standard input if LIST is -")
-	f.BoolVarP(&a.Select.Null, "null", "0", false, "names in LIST end in a zero byte, as find -print0 writes them")
+	Flags(cmd, TreeFlags, func(f *pflag.FlagSet) {
+		f.StringVar(&a.Select.From, "files-from", "", "take the names of files from `LIST`, one a line; - is standard input")
+		f.BoolVarP(&a.Select.Null, "null", "0", false, "names in LIST end in a zero byte, as find -print0 writes them")
+	})
 }
 
 // ListHelp describes --files-from to the user.
@@ -59,10 +61,12 @@ func (a *App) NoArchives(args []string) {
 // SelectFlags adds the flags that choose files: --files-from, --null, --include, --exclude, --shard and --balance.
 func (a *App) SelectFlags(cmd *cobra.Command) {
 	a.ListFlags(cmd)
-	cmd.Flags().Var(&patternFlag{&a.Select.Rules, true}, "include", "take files and folders that match `PATTERN`, if no earlier pattern excludes them")
-	cmd.Flags().Var(&shardFlag{&a.Select.Shard}, "shard", "work on shard I of N of the files")
-	cmd.Flags().BoolVar(&a.Select.Balance, "balance", false, "divide shards by the sizes of all files, too (needs --shard)")
-	cmd.Flags().Var(&patternFlag{&a.Select.Rules, false}, "exclude", "leave out files and folders that match `PATTERN`, if no earlier pattern includes them")
+	Flags(cmd, TreeFlags, func(f *pflag.FlagSet) {
+		f.Var(&patternFlag{&a.Select.Rules, true}, "include", "take files and folders that match `PATTERN`,\nif no earlier pattern excludes them")
+		f.Var(&patternFlag{&a.Select.Rules, false}, "exclude", "leave out files and folders that match `PATTERN`,\nif no earlier pattern includes them")
+		f.Var(&shardFlag{&a.Select.Shard}, "shard", "work on shard I of N of the files")
+		f.BoolVar(&a.Select.Balance, "balance", false, "divide shards by the sizes of all files, too (needs --shard)")
+	})
 }
 
 // shardFlag is --shard.

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
@@ -87,9 +88,11 @@ them, or an object with filters and compressor, as text or in a file.`,
 		Args: oneArg,
 		RunE: func(_ *cobra.Command, args []string) error { return c.fromHDF5(args[0]) },
 	}
-	from.Flags().StringVar(&c.typ, "type", "", "`TYPE` of the values: byte, short, int, float, double, ubyte, ushort, uint, int64, uint64 or char")
-	from.Flags().UintSliceVar(&c.shape, "shape", nil, "shape of a block, as `N,N`")
-	from.Flags().BoolVar(&c.zarr, "zarr", false, "print an object with filters and compressor, as in .zarray")
+	cli.Flags(from, "Blocks", func(f *pflag.FlagSet) {
+		f.StringVar(&c.typ, "type", "", "`TYPE` of the values,\nbyte, short, int, float, double, ubyte, ushort, uint, int64, uint64 or char")
+		f.UintSliceVar(&c.shape, "shape", nil, "shape of a block, as `N,N`")
+		f.BoolVar(&c.zarr, "zarr", false, "print an object with filters and compressor, as in .zarray")
+	})
 	cli.CompleteWords(from, "type", slices.Sorted(maps.Keys(types))...)
 	for _, sub := range []*cobra.Command{to, from} {
 		a.JSONFlag(sub)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
@@ -113,13 +114,19 @@ run goes on.
 			return nil
 		},
 	}
-	f := cmd.Flags()
-	v.specs.AddFlags(f)
+	v.specs.AddFlags(cmd)
 	chains.WriteFlags(cmd, &v.opts, "filters of all variables without -F (default: those of IN)",
-		"target size of a block, as in 64K or 1M (default: that of IN)", "whether Zarr tools can open the archive; see cdfz archive (default: as IN)")
-	f.Var(&cli.ShareFlag{S: &v.opts.Parity}, "parity", "add parity of `P%` of the archive; 0: none (default: as IN)")
-	cli.Choice(cmd, &v.to, "to", "what to write, whatever the name of OUT", toArchive, toClassic)
-	f.BoolVar(&v.noCheck, "no-check", false, "do not read the archive back")
+		"target size of a block, as in 64K or 1M (default: that of IN)", "make the archive a Zarr store, too (default: as IN);\nsee cdfz archive")
+	cli.Flags(cmd, cli.ProofFlags, func(f *pflag.FlagSet) {
+		f.Var(&cli.ShareFlag{S: &v.opts.Parity}, "parity", "add parity of `P%` of the archive; 0: none (default: as IN)")
+	})
+	cli.Flags(cmd, cli.OutputFlags, func(f *pflag.FlagSet) {
+		cli.Choice(cmd, &v.to, "to", "what to write, whatever the name of OUT", toArchive, toClassic)
+	})
+	cli.Flags(cmd, cli.ProofFlags, func(f *pflag.FlagSet) {
+		f.BoolVar(&v.noCheck, "no-check", false, "do not read the archive back")
+		cli.Rare(f, "no-check")
+	})
 	a.SelectFlags(cmd)
 	a.MemoryFlag(cmd)
 	a.VerboseFlag(cmd)

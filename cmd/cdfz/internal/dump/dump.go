@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cdf3"
@@ -90,27 +91,34 @@ dimensions, attributes and variables as NcML.`,
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.BoolVarP(&v.o.Header, "header", "h", false, "no data")
-	f.BoolVarP(&v.o.Coords, "coords", "c", false, "data of coordinate variables only")
-	f.StringVarP(&v.vars, "vars", "v", "", "data of the variables `A,B` only")
-	f.BoolVarP(&v.o.Special, "special", "s", false, "special attributes too: format, blocks, filters")
-	f.BoolVar(&v.ncgen, "ncgen", false, "-s with special attributes that ncgen takes")
-	f.VarP(&digitsFlag{v: &v.o}, "precision", "p", "`F[,D]` significant digits of floats and doubles (default 7,15)")
-	f.VarP(&indexFlag{v: &v.o, on: &v.o.Full}, "full", "f", "the index of each value as a comment, as in `LANG`: c, fortran")
-	f.VarP(&indexFlag{v: &v.o, on: &v.o.Brief}, "brief", "b", "the indices of each row as a comment, as in `LANG`")
-	f.VarP(&lineFlag{&v.o.LineLen}, "line", "l", "`LENGTH` of lines of data (default 80)")
-	f.StringVarP(&v.o.Name, "name", "n", "", "`NAME` of the data set (default: that of the file)")
-	f.BoolVarP(&v.o.Times, "times", "t", false, "print times as dates")
-	f.BoolVarP(&v.o.ISO, "iso", "i", false, "print times as dates, with a T before the time of day")
+	cli.Flags(cmd, "As in ncdump", func(f *pflag.FlagSet) {
+		f.BoolVarP(&v.o.Header, "header", "h", false, "no data")
+		f.BoolVarP(&v.o.Coords, "coords", "c", false, "data of coordinate variables only")
+		f.StringVarP(&v.vars, "vars", "v", "", "data of the variables `A,B` only")
+		f.BoolVarP(&v.o.Special, "special", "s", false, "special attributes too: format, blocks, filters")
+		f.BoolVar(&v.ncgen, "ncgen", false, "-s with special attributes that ncgen takes")
+		f.VarP(&digitsFlag{v: &v.o}, "precision", "p", "`F[,D]` significant digits of floats and doubles (default 7,15)")
+		f.VarP(&indexFlag{v: &v.o, on: &v.o.Full}, "full", "f", "the index of each value as a comment, as in `LANG`: c, fortran")
+		f.VarP(&indexFlag{v: &v.o, on: &v.o.Brief}, "brief", "b", "the indices of each row as a comment, as in `LANG`")
+		f.VarP(&lineFlag{&v.o.LineLen}, "line", "l", "`LENGTH` of lines of data (default 80)")
+		f.StringVarP(&v.o.Name, "name", "n", "", "`NAME` of the data set (default: that of the file)")
+		f.BoolVarP(&v.o.Times, "times", "t", false, "print times as dates")
+		f.BoolVarP(&v.o.ISO, "iso", "i", false, "print times as dates, with a T before the time of day")
+	})
 	a.MemoryFlag(cmd)
-	f.BoolVarP(&v.o.NcML, "xml", "x", false, "print NcML, not CDL")
-	f.BoolP("cache", "w", false, "ignored; ncdump has it for DAP URLs")
-	f.BoolVarP(&v.kind, "kind", "k", false, "print the kind of file only")
-	f.BoolVarP(&v.mode, "mode", "K", false, "print the kind of file and its mode in netCDF-C only")
-	f.StringP("debug", "X", "", "ignored; ncdump has it for tests")
-	f.BoolVar(&v.Force, "force", false, "overwrite OUT, but no archive and no netCDF file")
+	cli.Flags(cmd, "As in ncdump", func(f *pflag.FlagSet) {
+		f.BoolVarP(&v.o.NcML, "xml", "x", false, "print NcML, not CDL")
+		f.BoolP("cache", "w", false, "ignored; ncdump has it for DAP URLs")
+		f.BoolVarP(&v.kind, "kind", "k", false, "print the kind of file only")
+		f.BoolVarP(&v.mode, "mode", "K", false, "print the kind of file and its mode in netCDF-C only")
+		f.StringP("debug", "X", "", "ignored; ncdump has it for tests")
+		cli.Rare(f, "cache", "debug")
+	})
+	cli.Flags(cmd, cli.OutputFlags, func(f *pflag.FlagSet) {
+		f.BoolVar(&v.Force, "force", false, "overwrite OUT, but no archive and no netCDF file")
+	})
+	a.DestFlag(cmd, "write to `OUT`: a file, a folder for FILE.cdl, or - (default)")
 	a.ReplaceOtherFlags(cmd)
-	a.DestFlag(cmd, "`OUT`: a file, a folder for FILE.cdl, or - for standard output (default)")
 	cli.CompleteVarList(cmd, "vars")
 	cli.CompleteWords(cmd, "full", "c", "fortran")
 	cli.CompleteWords(cmd, "brief", "c", "fortran")

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/archive/joined"
@@ -49,8 +50,9 @@ func Command(a *cli.App) *cobra.Command {
 		Long: `Writes an archive or a classic netCDF file for programs that do not know cdfz: as a
 netCDF-4 file (.nc4, .nc, .h5) or as a folder that is a Zarr store (.zarr). FILE may also
 be an http, https, s3 or gs URL, - for standard input, or the NcML file of many files that
-cdfz join makes. -o - writes to standard output, and -o s3://BUCKET/KEY writes
-a file to an object store.
+cdfz join makes.
+
+-o - writes to standard output, and -o s3://BUCKET/KEY writes a file to an object store.
 
 Chunks are the blocks of the archive. Stored blocks are copied if HDF5 or Zarr knows
 their filters, as with --preset portable. Other blocks, such as those of lorenz, are
@@ -89,12 +91,15 @@ Most programs that read netCDF-4 also read the original, which cdfz restore make
 			return nil
 		},
 	}
-	f := cmd.Flags()
-	f.StringVar(&v.spec, "filters", "", "`SPEC` of the filters of variables that are not copied, or none (default shuffle and deflate, for Zarr blosc)")
-	cli.Choice(cmd, &v.to, "to", "what to write, whatever the name of OUT", toNetCDF4, toZarr)
-	f.IntVar(&v.format, "zarr-format", 2, "version `N` of Zarr, 2 or 3")
-	cli.Choice(cmd, &v.refs, "refs", "write references to FILE in this form, as kerchunk does", refsJSON, refsParquet)
-	f.StringVar(&v.url, "url", "", "`URL` or path at which readers find FILE (default: FILE)")
+	cli.Flags(cmd, cli.FilterFlags, func(f *pflag.FlagSet) {
+		f.StringVar(&v.spec, "filters", "", "`SPEC` of the filters of variables that are not copied, or none;\ndefault: shuffle and deflate, for Zarr blosc")
+	})
+	cli.Flags(cmd, "Form", func(f *pflag.FlagSet) {
+		cli.Choice(cmd, &v.to, "to", "what to write, whatever the name of OUT", toNetCDF4, toZarr)
+		f.IntVar(&v.format, "zarr-format", 2, "version `N` of Zarr, 2 or 3")
+		cli.Choice(cmd, &v.refs, "refs", "write references to FILE in this form, as kerchunk does", refsJSON, refsParquet)
+		f.StringVar(&v.url, "url", "", "`URL` or path at which readers find FILE (default: FILE)")
+	})
 	a.DestFlag(cmd, "write to `OUT`: a name, the URL of an object, or - for standard output")
 	a.ForceFlag(cmd)
 	a.MemoryFlag(cmd)

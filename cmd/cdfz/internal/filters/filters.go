@@ -38,6 +38,7 @@ func Command(a *cli.App) *cobra.Command {
 		Long: `Lists the filters that -F takes: HDF5's id, the name, the Zarr codec that is paired with
 it, whether cdfz encodes or only decodes it, and which other programs can decode the
 stored bytes.
+
 The ids of other registered filters are listed by name. Filters of HDF5 plugins are listed
 too if --plugin-path or HDF5_PLUGIN_PATH names folders.
 

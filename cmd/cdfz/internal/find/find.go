@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
@@ -65,7 +66,7 @@ The exit code is 1 if nothing is found.`,
 		Example: cli.Examples(
 			"cdfz find --catalogue cat.parquet tas --time 1987",
 			"cdfz find --catalogue cat.parquet 'ta*' --bbox -10,35,30,60 --long",
-			"cdfz find --catalogue cat.parquet --standard-name 'air_temperature' --attr experiment_id=historical",
+			"cdfz find --catalogue cat.parquet --standard-name air_temperature --attr realm=atmos",
 			"cdfz find --catalogue cat.parquet tas -0 | xargs -0 cdfz verify --",
 			"cdfz find --catalogue cat.parquet --stac >items.ndjson"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -80,19 +81,22 @@ The exit code is 1 if nothing is found.`,
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		},
 	}
-	f := cmd.Flags()
-	f.StringArrayVar(&v.catalogues, "catalogue", nil, "search `CAT.parquet`; repeatable")
-	f.Var(&parsed{"TIME", func(s string) (err error) { v.query.Times, err = catalogue.ParseTimes(s); return err }}, "time", "find times in a year, month, day or FROM..TO")
-	f.Var(&parsed{"W,S,E,N", func(s string) (err error) { v.query.Box, err = catalogue.ParseBox(s); return err }}, "bbox", "find boxes that overlap with this one, in degrees")
-	f.StringArrayVar(&v.query.StandardNames, "standard-name", nil, "find this standard_name, or those that match a `PATTERN`; repeatable")
-	f.Var(&parsed{"NAME=VALUE", func(s string) error {
-		c, err := catalogue.ParseAttribute(s)
-		v.query.Attributes = append(v.query.Attributes, c)
-		return err
-	}}, "attr", "find this attribute of the variable or the file; repeatable, all must match")
-	f.BoolVarP(&v.long, "long", "l", false, "print a table of the variables that were found")
-	f.BoolVarP(&v.null, "null", "0", false, "end names in a zero byte, as xargs -0 reads them")
-	f.BoolVar(&v.stac, "stac", false, "print files as items of a SpatioTemporal Asset Catalog")
+	cli.Flags(cmd, "Conditions", func(f *pflag.FlagSet) {
+		f.StringArrayVar(&v.catalogues, "catalogue", nil, "search `CAT.parquet`; repeatable")
+		f.Var(&parsed{"TIME", func(s string) (err error) { v.query.Times, err = catalogue.ParseTimes(s); return err }}, "time", "find times in a year, month, day or FROM..TO")
+		f.Var(&parsed{"W,S,E,N", func(s string) (err error) { v.query.Box, err = catalogue.ParseBox(s); return err }}, "bbox", "find boxes that overlap with this one, in degrees")
+		f.StringArrayVar(&v.query.StandardNames, "standard-name", nil, "find this standard_name, or those that match a `PATTERN`; repeatable")
+		f.Var(&parsed{"NAME=VALUE", func(s string) error {
+			c, err := catalogue.ParseAttribute(s)
+			v.query.Attributes = append(v.query.Attributes, c)
+			return err
+		}}, "attr", "find this attribute of variable or file; repeatable, all must match")
+	})
+	cli.Flags(cmd, cli.OutputFlags, func(f *pflag.FlagSet) {
+		f.BoolVarP(&v.long, "long", "l", false, "print a table of the variables that were found")
+		f.BoolVarP(&v.null, "null", "0", false, "end names in a zero byte, as xargs -0 reads them")
+		f.BoolVar(&v.stac, "stac", false, "print files as items of a SpatioTemporal Asset Catalog")
+	})
 	a.JSONFlag(cmd)
 	if err := cmd.MarkFlagFilename("catalogue", "parquet"); err != nil {
 		panic("internal error: " + err.Error())

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cdf3"
@@ -92,17 +93,22 @@ Groups and other parts of netCDF-4 are errors.`,
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.VarP(&kindFlag{v: &v.o.Version}, "kind", "k", "`KIND` of file: classic, 64-bit-offset or cdf5, and other names of ncgen")
-	f.BoolVarP(&v.o.NoFill, "nofill", "x", false, "leave variables without values at 0, not at the fill value")
-	f.BoolVarP(&v.toArchive, "archive", "a", false, "make an archive: x.cdl becomes x.nc.cdfz")
+	cli.Flags(cmd, "As in ncgen", func(f *pflag.FlagSet) {
+		f.VarP(&kindFlag{v: &v.o.Version}, "kind", "k", "`KIND` of file: classic, 64-bit-offset or cdf5, and other names of ncgen")
+		f.BoolVarP(&v.o.NoFill, "nofill", "x", false, "leave variables without values at 0, not at the fill value")
+		f.BoolVarP(&v.toArchive, "archive", "a", false, "make an archive: x.cdl becomes x.nc.cdfz")
+	})
 	chains.WriteFlags(cmd, &v.opts, "filters of variables for which the text has none",
 		"target size of a block, instead of _BlockSize", "whether Zarr tools can open the archive, as for cdfz archive")
-	f.Var(&cli.SizeFlag{N: &v.o.MaxSize, Min: 1, Max: 1 << 62}, "max-size", "largest netCDF file to make (default 1T)")
-	f.BoolP("binary", "b", false, "ignored; files are always binary")
+	cli.Flags(cmd, "As in ncgen", func(f *pflag.FlagSet) {
+		f.Var(&cli.SizeFlag{N: &v.o.MaxSize, Min: 1, Max: 1 << 62}, "max-size", "largest netCDF file to make (default 1T)")
+		f.BoolP("binary", "b", false, "ignored; files are always binary")
+		cli.Rare(f, "binary")
+	})
+	a.DestFlag(cmd, "write to `OUT`: a name, a folder, or - for standard output")
 	a.ForceFlag(cmd)
 	a.StatsFlag(cmd)
 	a.JSONFlag(cmd)
-	a.DestFlag(cmd, "write to `OUT`: a name, a folder, or - for standard output")
 	cli.CompleteWords(cmd, "kind", "classic", "64-bit-offset", "cdf5")
 	return cmd
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
@@ -74,7 +75,7 @@ Formats (default: by the suffix of OUT, else csv):
         not finite are NaN, Inf and -Inf.
   json  {"vars":[{"name", "selection", "type", "dims", "shape", "data"}, …]} with nested
         arrays. Fill values, NaN and infinities are null.
-  npy   numpy's format, big-endian as in the file, or --native.
+  npy   numpy's format, big-endian as in the file.
   raw   Just the values, big-endian.
   nc    A classic netCDF file of the same version with the variables, their attributes,
         the dimensions cut to the selections, and the coordinate variables. The record
@@ -133,18 +134,19 @@ conventions. Other variables are written as numbers.`,
 	a.ToObjects = true
 	cmd.ValidArgsFunction = cli.CompleteVars
 	f := cmd.Flags()
-	cli.Choice(cmd, &v.format, "format", "what to write", export.Formats...)
-	f.BoolVar(&v.o.Unpack, "unpack", false, "write unpacked values")
-	f.BoolVar(&v.o.Time, "time", false, "write times as ISO 8601")
-	f.BoolVar(&v.o.Nearest, "nearest", false, "take the nearest value for values outside of an axis")
-	f.BoolVar(&v.o.KeepFill, "keep-fill", false, "write fill values as numbers in CSV and JSON")
-	f.BoolVar(&v.o.Native, "native", false, "write npy in the byte order of this machine")
+	cli.Flags(cmd, "Values", func(f *pflag.FlagSet) {
+		cli.Choice(cmd, &v.format, "format", "what to write", export.Formats...)
+		f.BoolVar(&v.o.Unpack, "unpack", false, "write unpacked values")
+		f.BoolVar(&v.o.Time, "time", false, "write times as ISO 8601")
+		f.BoolVar(&v.o.Nearest, "nearest", false, "take the nearest value for values outside of an axis")
+		f.BoolVar(&v.o.KeepFill, "keep-fill", false, "write fill values as numbers in CSV and JSON")
+	})
 	f.BoolVar(&v.explain, "explain", false, "report which blocks were needed and read (with --json as an object)")
+	a.DestFlag(cmd, "write to `OUT`: a file, a folder, the URL of an object, or - (default);\na folder gets a file for each VAR, and - is standard output")
 	a.ForceFlag(cmd)
 	a.MemoryFlag(cmd)
 	a.StatsFlag(cmd)
-	f.BoolVar(&a.JSON, "json", false, "report as JSON, on standard error if the data is on standard output")
-	a.DestFlag(cmd, "`OUT`: a file, a folder for a file of each VAR, the URL of an object, or - for standard output (default)")
+	f.BoolVar(&a.JSON, "json", false, "report as JSON,\non standard error if the data is on standard output")
 	return cmd
 }
 
@@ -186,8 +188,6 @@ func (v *getter) check(vars int) error {
 	switch {
 	case v.archives() && s3.IsURL(v.Dest):
 		return terminal.Hinted(errors.New("an archive of a selection is written to a file only"), "cdfz copy uploads it")
-	case v.o.Native && v.format != export.Npy:
-		return fmt.Errorf("--native: expected --format npy, found %s", v.format)
 	case v.o.Time && v.format.Binary():
 		return fmt.Errorf("--time: expected --format csv or json, found %s", v.format)
 	case vars > 1 && !v.IsDirDest() && v.format.Single():

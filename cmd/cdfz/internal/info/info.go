@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
@@ -59,10 +60,11 @@ sha256sum -c checks restored files or the originals.`,
 	a.JSONFlag(cmd)
 	a.VerboseFlag(cmd)
 	a.RequestsFlag(cmd)
-	f := cmd.Flags()
-	f.BoolVar(&v.blocks, "blocks", false, "list every block")
-	f.BoolVar(&v.why, "why", false, "explain the filters of each variable and their savings, why variables have no blocks, and which attributes the Zarr view omits")
-	f.BoolVar(&v.sha256, "sha256", false, "print the SHA-256 of the netCDF files as sha256sum does")
+	cli.Flags(cmd, "What to show", func(f *pflag.FlagSet) {
+		f.BoolVar(&v.blocks, "blocks", false, "list every block")
+		f.BoolVar(&v.why, "why", false, "explain the filters of each variable and their savings,\nwhy variables have no blocks, and which attributes the Zarr view omits")
+		f.BoolVar(&v.sha256, "sha256", false, "print the SHA-256 of the netCDF files as sha256sum does")
+	})
 	return cmd
 }
 

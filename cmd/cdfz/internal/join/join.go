@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/cdfz-format/cdfz/archive/joined"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
@@ -39,6 +40,7 @@ func Command(a *cli.App) *cobra.Command {
 		Long: `Compares the FILEs and writes an NcML file that describes them as one dataset: an aggregation
 joinExisting along their record dimension, or --dim DIM, or joinNew along --new DIM. cdfz get, dump,
 info, restore and export read OUT.ncml as one file. NcML is the language of netCDF-Java and THREDDS.
+
 The FILEs stay as they are. OUT names them relative to its folder. Absolute paths to other
 folders stay as they are given.
 
@@ -77,13 +79,16 @@ the order of their names.
 		},
 	}
 	a.DestFlag(cmd, "write to `OUT`: a name that ends in .ncml, or - for standard output")
-	f := cmd.Flags()
-	f.StringVar(&v.dim, "dim", "", "join along the existing dimension `DIM` (default: the record dimension)")
-	f.StringVar(&v.fresh, "new", "", "join along a new dimension `DIM`")
-	f.StringSliceVar(&v.vars, "vars", nil, "with --new, the variables `A,B` that get the dimension (default: all but coordinate variables)")
-	f.BoolVar(&v.first, "first", false, "take what differs without a change of meaning from the first FILE")
-	f.BoolVar(&v.sha256, "sha256", false, "read all of each classic netCDF file for its SHA-256, which cdfz verify compares")
-	f.BoolVarP(&a.Force, "force", "f", false, "overwrite OUT if it describes joined files")
+	cli.Flags(cmd, "How to join", func(f *pflag.FlagSet) {
+		f.StringVar(&v.dim, "dim", "", "join along the existing dimension `DIM` (default: the record dimension)")
+		f.StringVar(&v.fresh, "new", "", "join along a new dimension `DIM`")
+		f.StringSliceVar(&v.vars, "vars", nil, "variables `A,B` that get the dimension of --new (default: all with data);\nthose are all but coordinate variables")
+		f.BoolVar(&v.first, "first", false, "take what differs without a change of meaning from the first FILE")
+		f.BoolVar(&v.sha256, "sha256", false, "read classic netCDF files for their SHA-256, which cdfz verify compares")
+	})
+	cli.Flags(cmd, cli.OutputFlags, func(f *pflag.FlagSet) {
+		f.BoolVarP(&a.Force, "force", "f", false, "overwrite OUT if it describes joined files")
+	})
 	a.ListFlags(cmd)
 	a.JSONFlag(cmd)
 	a.VerboseFlag(cmd)

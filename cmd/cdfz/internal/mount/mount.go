@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
@@ -61,11 +62,12 @@ Linux with 64 bits only. Users other than root need the program fusermount3 (Deb
 			return nil
 		},
 	}
-	f := cmd.Flags()
-	f.Var(&cli.SizeFlag{N: &o.Cache, Min: 1 << 20, Max: 1 << 40}, "cache", "memory for decoded blocks of all files (default 256M)")
-	f.Var(&durationFlag{d: &o.Idle}, "idle", "unmount after this `DURATION` without open files and requests, such as 10m")
-	f.BoolVar(&o.WithArchives, "with-archives", false, "show the archives as well")
-	f.BoolVar(&o.AllowOther, "allow-other", false, "let other users read, within the permissions of the files")
+	cli.Flags(cmd, "What to show", func(f *pflag.FlagSet) {
+		f.Var(&cli.SizeFlag{N: &o.Cache, Min: 1 << 20, Max: 1 << 40}, "cache", "memory for decoded blocks of all files (default 256M)")
+		f.Var(&durationFlag{d: &o.Idle}, "idle", "unmount after this `DURATION` without use, such as 10m;\nuse is open files and requests")
+		f.BoolVar(&o.WithArchives, "with-archives", false, "show the archives as well")
+		f.BoolVar(&o.AllowOther, "allow-other", false, "let other users read, within the permissions of the files")
+	})
 	return cmd
 }
 

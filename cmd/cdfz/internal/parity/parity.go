@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/archive/parity"
@@ -74,12 +75,14 @@ cdfz repair -f cuts them off.`,
 			return nil
 		},
 	}
-	cmd.Flags().VarP(&cli.ShareFlag{S: &v.share}, "percent", "p", "parity in percent of the archive; 0 removes it")
+	cli.Flags(cmd, "Parity", func(f *pflag.FlagSet) {
+		f.VarP(&cli.ShareFlag{S: &v.share}, "percent", "p", "parity in percent of the archive; 0 removes it")
+	})
+	a.DestFlag(cmd, "write a new archive to `OUT`: a name, a folder, or - for standard output")
 	a.ForceFlag(cmd)
 	a.MemoryFlag(cmd)
 	a.JSONFlag(cmd)
 	a.VerboseFlag(cmd)
-	a.DestFlag(cmd, "write a new archive to `OUT`: a name, a folder, or - for standard output")
 	return cmd
 }
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/archive/verify"
@@ -65,7 +66,9 @@ func Command(a *cli.App) *cobra.Command {
 		Short: "Check receipts of archived files against the archives",
 		Long: `Checks the receipts that cdfz archive --receipts has written. For each receipt, the
 archive must exist and restore a file with the size and the SHA-256 of the receipt, also
-if a later receipt names the same archive. Nothing is written. --quick decodes nothing:
+if a later receipt names the same archive. Nothing is written.
+
+--quick decodes nothing:
 it compares the size and the SHA-256 that the archive records. The report says whether
 the source exists.
 
@@ -116,9 +119,11 @@ holds another file, or if no FILE has a receipt.`,
 			v.run(cmd.Context(), args)
 		},
 	}
-	cmd.Flags().StringVar(&v.root, "root", "", "look for the archives below `DIR`, a folder or URL: they were moved or copied there")
-	cmd.Flags().BoolVar(&v.quick, "quick", false, "do not decode the archives")
-	cmd.Flags().BoolVar(&v.stats, "stats", false, "print sums of the receipts instead, by year, and read no archive")
+	cli.Flags(cmd, "What to check", func(f *pflag.FlagSet) {
+		f.StringVar(&v.root, "root", "", "look for the archives below `DIR`, a folder or URL, where they are now")
+		f.BoolVar(&v.quick, "quick", false, "do not decode the archives")
+		f.BoolVar(&v.stats, "stats", false, "print sums of the receipts instead, by year, and read no archive")
+	})
 	a.ListFlags(cmd)
 	a.JSONFlag(cmd)
 	a.MemoryFlag(cmd)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/archive/repair"
@@ -37,6 +38,8 @@ func Command(a *cli.App) *cobra.Command {
 		Use:   "repair [flags] FILE…",
 		Short: "Repair archives, from parity or a second copy",
 		Long: `Rebuilds index, directory, local headers and Zarr metadata of archives.
+In place, unless -o names another file.
+
 Each block is described in several places. repair trusts the description that the bytes
 of the block confirm. Everything that was readable before stays readable. Remaining damage
 is listed by variable and index range, and the exit code is 3. If the manifest is lost, which
@@ -91,16 +94,18 @@ FILE may be a folder: archives below it, named *.cdfz, are repaired, and other f
 			return nil
 		},
 	}
-	a.ForceFlagFor(cmd, "overwrite a target that exists, but not an archive of another file; cut off bytes after the archive; replace it by a --from of another layout")
-	cmd.Flags().BoolVar(&v.quick, "quick", false, "do not read blocks whose headers are consistent")
-	cmd.Flags().StringVar(&v.from.name, "from", "", "heal from the second `COPY`: an archive, or a folder or prefix of archives")
+	a.ForceFlagFor(cmd, "overwrite a target that exists,\nbut not an archive of another file; cut off bytes after the archive; replace it by a --from of another layout")
+	cli.Flags(cmd, "How to repair", func(f *pflag.FlagSet) {
+		f.BoolVar(&v.quick, "quick", false, "do not read blocks whose headers are consistent")
+		f.StringVar(&v.from.name, "from", "", "heal from the second `COPY`: an archive, a folder or a prefix")
+	})
 	a.SelectFlags(cmd)
+	a.DestFlag(cmd, "write a new archive to `OUT`: a name, a folder, a URL, or -;\n- is standard output")
 	a.LogFlag(cmd)
 	a.MemoryFlag(cmd)
 	a.JSONFlag(cmd)
 	a.RequestsFlag(cmd)
 	a.VerboseFlag(cmd)
-	a.DestFlag(cmd, "write a new archive to `OUT`: a name, a folder, the URL of an object, or - for standard output")
 	return cmd
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
@@ -68,7 +69,9 @@ func Command(a *cli.App) *cobra.Command {
 		Use:   "restore [flags] FILE…",
 		Short: "Restore netCDF files: x.nc.cdfz becomes x.nc next to it",
 		Long: `Restores the netCDF file of each archive, bit for bit, and checks it before
-it appears: files shorter than 8 MiB by their SHA-256, others by a sum of 128 bits that all
+it appears. FILE may be a folder, a URL, or - for standard input.
+
+Files shorter than 8 MiB are checked by their SHA-256, others by a sum of 128 bits that all
 cores compute. --sha256 checks the SHA-256 of all, on one core. With -o - the data is
 written before the check: it is right only if the exit code is 0. If values were rounded
 before they were archived (--lossy), a warning says that the file differs from the source.
@@ -128,17 +131,21 @@ is first restored and checked in a temporary file.`,
 		},
 	}
 	a.MemoryFlag(cmd)
-	cmd.Flags().BoolVar(&v.salvages, "salvage", false, "restore the intact parts of a damaged archive")
-	cmd.Flags().BoolVar(&v.sha256, "sha256", false, "check the SHA-256 of each netCDF file, too")
+	cli.Flags(cmd, "What to restore", func(f *pflag.FlagSet) {
+		f.BoolVar(&v.salvages, "salvage", false, "restore the intact parts of a damaged archive")
+	})
+	cli.Flags(cmd, cli.ProofFlags, func(f *pflag.FlagSet) {
+		f.BoolVar(&v.sha256, "sha256", false, "check the SHA-256 of each netCDF file, too")
+	})
 	a.SelectFlags(cmd)
 	a.LogFlag(cmd)
 	a.NoWaitFlag(cmd)
+	a.DestFlag(cmd, "write to `OUT`: a name, a folder, the URL of an object, or -;\n- is standard output")
 	a.ForceFlag(cmd)
 	a.StatsFlag(cmd)
 	a.RequestsFlag(cmd)
 	a.JSONFlag(cmd)
 	a.VerboseFlag(cmd)
-	a.DestFlag(cmd, "write to `OUT`: a name, a folder, the URL of an object, or - for standard output")
 	return cmd
 }
 

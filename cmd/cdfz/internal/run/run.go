@@ -85,12 +85,14 @@ other than root, user namespaces.`,
 	}
 	f := cmd.Flags()
 	f.SetInterspersed(false) // what follows CMD belongs to it
-	f.StringArrayVar(&o.folders, "folder", nil, "show the originals in `DIR` and below (default: the working folder); may be repeated")
+	cli.Flags(cmd, "What to show", func(f *pflag.FlagSet) {
+		f.StringArrayVar(&o.folders, "folder", nil, "show the originals in `DIR` and below (default: here); repeatable")
+		f.BoolVar(&o.mount.WithArchives, "with-archives", false, "show the archives as well")
+		f.Var(&cli.SizeFlag{N: &o.mount.Cache, Min: 1 << 20, Max: 1 << 40}, "cache", "memory for decoded blocks of all files (default 256M)")
+	})
 	if err := cmd.MarkFlagDirname("folder"); err != nil {
 		panic("internal error: " + err.Error())
 	}
-	f.Var(&cli.SizeFlag{N: &o.mount.Cache, Min: 1 << 20, Max: 1 << 40}, "cache", "memory for decoded blocks of all files (default 256M)")
-	f.BoolVar(&o.mount.WithArchives, "with-archives", false, "show the archives as well")
 	f.StringVar(&o.role, "role", "", "")
 	f.IntVar(&o.socket, "socket", 0, "")
 	f.BoolVar(&o.oneOwner, "one-owner", false, "")

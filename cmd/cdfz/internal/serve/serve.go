@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
@@ -92,17 +93,21 @@ to localhost, IP addresses, the host of --listen, the names in the certificate a
 			return nil
 		},
 	}
-	f := cmd.Flags()
-	f.StringVar(&o.listen, "listen", "127.0.0.1:8080", "`ADDRESS` and port to listen on; without an address, all addresses of this computer")
-	f.StringArrayVar(&o.Hosts, "host", nil, "`NAME` in URLs that the server answers to, in addition to localhost, IP addresses, and those of --listen and --tls-cert; may be repeated")
-	f.StringVar(&o.auth, "auth", "", "`FILE` of the users who may read, with lines NAME:HASH as htpasswd -B makes them; it is read again when it changes")
-	f.StringVar(&o.cert, "tls-cert", "", "`FILE` with the certificates of HTTPS, as PEM")
-	f.StringVar(&o.key, "tls-key", "", "`FILE` with the key of HTTPS, as PEM")
-	f.Var(&cli.SizeFlag{N: &o.Cache, Min: 1 << 20, Max: 1 << 40}, "cache", "memory for decoded blocks of all files (default 256M)")
-	f.Var(&cli.SizeFlag{N: &o.Bytes, Min: 1, Max: 1 << 60}, "max-bytes", "longest answer (default 16G)")
-	f.DurationVar(&o.Time, "max-time", serve.DefaultTime, "`DURATION` after which a request is cut off")
-	f.IntVar(&o.Requests, "max-requests", serve.DefaultRequests, "at most `N` requests are answered at the same time; others get status 503")
-	f.IntVar(&o.Conns, "max-conns", serve.DefaultConns, "at most `N` connections are open at the same time; others wait")
+	cli.Flags(cmd, "Address and users", func(f *pflag.FlagSet) {
+		f.StringVar(&o.listen, "listen", "127.0.0.1:8080", "`ADDRESS` and port to listen on;\nwithout an address, all addresses of this computer")
+		f.StringArrayVar(&o.Hosts, "host", nil, "`NAME` in URLs that the server answers to; repeatable;\nit answers to localhost, IP addresses, and the names of --listen and --tls-cert, too")
+		f.StringVar(&o.auth, "auth", "", "`FILE` of the users who may read, with lines NAME:HASH of htpasswd -B;\nit is read again when it changes")
+		f.StringVar(&o.cert, "tls-cert", "", "`FILE` with the certificates of HTTPS, as PEM")
+		f.StringVar(&o.key, "tls-key", "", "`FILE` with the key of HTTPS, as PEM")
+	})
+	cli.Flags(cmd, "Limits", func(f *pflag.FlagSet) {
+		f.Var(&cli.SizeFlag{N: &o.Cache, Min: 1 << 20, Max: 1 << 40}, "cache", "memory for decoded blocks of all files (default 256M)")
+		f.Var(&cli.SizeFlag{N: &o.Bytes, Min: 1, Max: 1 << 60}, "max-bytes", "longest answer (default 16G)")
+		f.DurationVar(&o.Time, "max-time", serve.DefaultTime, "`DURATION` after which a request is cut off")
+		f.IntVar(&o.Requests, "max-requests", serve.DefaultRequests, "at most `N` requests are answered at the same time; others get status 503")
+		f.IntVar(&o.Conns, "max-conns", serve.DefaultConns, "at most `N` connections are open at the same time; others wait")
+		cli.Rare(f, "max-requests", "max-conns")
+	})
 	return cmd
 }
 

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/time/rate"
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
@@ -44,13 +45,14 @@ type scrub struct {
 
 // addFlags adds the flags.
 func (s *scrub) addFlags(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.StringVar(&s.stateName, "state", "", "note in `FILE` when each archive was last proved, and begin with those that were proved longest ago")
-	f.BoolVar(&s.accept, "accept-changes", false, "accept that archives are gone or hold other files than FILE of --state tells (needs --state)")
-	f.StringVar(&s.movedFrom, "moved-from", "", "what was below `DIR`, a folder or URL, is below the only FILE now (needs --state)")
-	f.Var((*ageFlag)(&s.older), "older-than", "pass over archives that were proved less than `AGE` ago, as in 90d or 12h (needs --state)")
-	f.Var(&cli.SizeFlag{N: &s.rate, Min: 1 << 10, Max: math.MaxInt64 / 2}, "rate", "read at most this many bytes a second, as in 50M")
-	f.Var((*shareFlag)(&s.sample), "sample", "check `P%` of the bytes: the archives that were proved longest ago with --state, or else random ones")
+	cli.Flags(cmd, "Scrubbing", func(f *pflag.FlagSet) {
+		f.StringVar(&s.stateName, "state", "", "note in `FILE` when each archive was proved; begin with the oldest")
+		f.BoolVar(&s.accept, "accept-changes", false, "accept that archives are gone or hold other files;\nwithout it, they are errors (needs --state)")
+		f.StringVar(&s.movedFrom, "moved-from", "", "what was below `DIR`, a folder or URL, is below the only FILE now;\nneeds --state")
+		f.Var((*ageFlag)(&s.older), "older-than", "pass over archives proved less than `AGE` ago, as in 90d or 12h;\nneeds --state")
+		f.Var(&cli.SizeFlag{N: &s.rate, Min: 1 << 10, Max: math.MaxInt64 / 2}, "rate", "read at most this many bytes a second, as in 50M")
+		f.Var((*shareFlag)(&s.sample), "sample", "check `P%` of the bytes,\nwith --state the archives that were proved longest ago, or else random ones")
+	})
 }
 
 // open opens the state, after another run that adds to it has ended.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/archive/repair"
@@ -59,10 +60,11 @@ func Command(a *cli.App) *cobra.Command {
 		Use:   "verify [flags] FILE…",
 		Short: "Check every byte of archives",
 		Long: `Checks every byte of each archive: all checksums, all structures against each other,
-and the decoded netCDF file. For files of 8 MiB and more, that is compared with a sum
-of 128 bits that all cores compute. --sha256 computes the SHA-256 as well, on one core,
-as restore does. All damage is listed by variable, index range and archive bytes. The
-last line of a file is "ok" or a count.
+and the decoded netCDF file. All damage is listed by variable, index range and archive
+bytes. The last line of a file is "ok" or a count.
+
+Files of 8 MiB and more are compared with a sum of 128 bits that all cores compute.
+--sha256 computes the SHA-256 as well, on one core, as restore does.
 
 --against also reads the original files, and compares the SHA-256 of both. Exit code 0
 means that every archive restores exactly the bytes of its original. An ORIGINAL that is
@@ -129,8 +131,10 @@ keeps its state. --moved-from DIR tells that what was below DIR was copied to th
 		},
 	}
 	a.DurableMountFlag(cmd)
-	cmd.Flags().StringArrayVar(&v.against.names, "against", nil, "compare with the `ORIGINAL` file or folder too; repeatable")
-	cmd.Flags().BoolVar(&v.sha256, "sha256", false, "compute the SHA-256 of each netCDF file, too")
+	cli.Flags(cmd, "What to verify", func(f *pflag.FlagSet) {
+		f.StringArrayVar(&v.against.names, "against", nil, "compare with the `ORIGINAL` file or folder too; repeatable")
+		f.BoolVar(&v.sha256, "sha256", false, "compute the SHA-256 of each netCDF file, too")
+	})
 	v.scrub.addFlags(cmd)
 	a.SelectFlags(cmd)
 	a.LogFlag(cmd)

@@ -109,7 +109,7 @@ func (s *Specs) add(name string, v spec.Vars) error {
 	return nil
 }
 
-// ordered applies --nc4-order and, in compat mode, the rule that a chain has a filter once.
+// ordered sorts a chain as netCDF-4 does in compat mode, in which a chain has a filter once.
 func (s *Specs) ordered(c filters.Chain) filters.Chain {
 	var out filters.Chain
 	for _, f := range c {
@@ -120,7 +120,7 @@ func (s *Specs) ordered(c filters.Chain) filters.Chain {
 		}
 		out = append(out, f)
 	}
-	if s.nc4Order {
+	if s.compat {
 		slices.SortStableFunc(out, func(a, b filters.Filter) int { return nc4Rank(a.ID) - nc4Rank(b.ID) })
 	}
 	return out

@@ -22,7 +22,6 @@ type Specs struct {
 	shuffle       bool     // -s
 	ignoreMissing bool
 	compat        bool
-	nc4Order      bool
 	noDefault     bool
 	lossy         []string // --lossy
 
@@ -33,22 +32,26 @@ type Specs struct {
 // WriteFlags adds --preset, --block and --zarr to a verb that writes archives. Their
 // usages differ by verb.
 func WriteFlags(cmd *cobra.Command, o *archive.WriteOptions, preset, block, zarr string) {
-	cli.Choice(cmd, &o.Preset, "preset", preset, archive.Presets...)
-	cmd.Flags().Var(&cli.SizeFlag{N: &o.Block, Min: archive.MinBlock, Max: archive.MaxBlock}, "block", block)
-	cli.CompleteWords(cmd, "block", "64K", "256K", "1M", "4M")
-	cli.Choice(cmd, &o.Zarr, "zarr", zarr, archive.ZarrAuto, archive.ZarrAlways, archive.ZarrConsolidated, archive.ZarrNever)
+	cli.Flags(cmd, cli.FilterFlags, func(f *pflag.FlagSet) {
+		cli.Choice(cmd, &o.Preset, "preset", preset, archive.Presets...)
+		f.Var(&cli.SizeFlag{N: &o.Block, Min: archive.MinBlock, Max: archive.MaxBlock}, "block", block)
+		cli.CompleteWords(cmd, "block", "64K", "256K", "1M", "4M")
+		cli.Choice(cmd, &o.Zarr, "zarr", zarr, archive.ZarrAuto, archive.ZarrAlways, archive.ZarrConsolidated, archive.ZarrNever)
+	})
 }
 
 // AddFlags adds the options to a verb.
-func (s *Specs) AddFlags(f *pflag.FlagSet) {
-	f.StringArrayVarP(&s.specs, "filter", "F", nil, "filters of single variables, as `VARS,FILTERS`; repeatable")
-	f.StringArrayVar(&s.codecs, "codec", nil, "filters of single variables as `VARS,JSON`: JSON is a codec of Zarr, a list of codecs, an object with filters and compressor, or the name of a file with one of these")
-	f.IntVarP(&s.deflate, "deflate", "d", -1, "compress all variables without -F with deflate at `LEVEL` 1 to 9; 0: without filters")
-	f.Lookup("deflate").DefValue = "0" // which help does not show
-	f.BoolVarP(&s.shuffle, "shuffle", "s", false, "shuffle before -d")
-	f.StringArrayVar(&s.lossy, "lossy", nil, "round the values of `VARS` with quantize or bitround, the first filter in their -F; the archive then restores the rounded values")
-	f.BoolVar(&s.ignoreMissing, "ignore-missing", false, "-F may name variables that a file does not have")
-	f.BoolVar(&s.noDefault, "no-default", false, "no filters for variables that no option names")
-	f.BoolVar(&s.nc4Order, "nc4-order", false, "sort filters as netCDF-4 does: fletcher32 first, then shuffle, then the others")
-	f.BoolVar(&s.compat, "compat", false, "read -F as nccopy does: constants wrap around, several options for a variable are combined, missing variables and scalars are ignored")
+func (s *Specs) AddFlags(cmd *cobra.Command) {
+	cli.Flags(cmd, cli.FilterFlags, func(f *pflag.FlagSet) {
+		f.StringArrayVarP(&s.specs, "filter", "F", nil, "filters of single variables, as `VARS,FILTERS`; repeatable")
+		f.StringArrayVar(&s.codecs, "codec", nil, "filters of single variables as `VARS,JSON`, with codecs of Zarr:\nJSON is a codec, a list of codecs, an object with filters and compressor, or the name of a file with one of these")
+		f.IntVarP(&s.deflate, "deflate", "d", -1, "deflate all variables without -F at `LEVEL` 1 to 9; 0: without filters")
+		f.Lookup("deflate").DefValue = "0" // which help does not show
+		f.BoolVarP(&s.shuffle, "shuffle", "s", false, "shuffle before -d")
+		f.StringArrayVar(&s.lossy, "lossy", nil, "round the values of `VARS` with the first filter in their -F,\nquantize or bitround; the archive then restores the rounded values")
+		f.BoolVar(&s.ignoreMissing, "ignore-missing", false, "-F may name variables that a file does not have")
+		f.BoolVar(&s.noDefault, "no-default", false, "no filters for variables that no option names")
+		f.BoolVar(&s.compat, "compat", false, "read -F as nccopy does: constants wrap around, several options for a variable are combined, missing variables and scalars are ignored; fletcher32 comes first, then shuffle, then the others")
+		cli.Rare(f, "ignore-missing", "no-default", "compat")
+	})
 }
