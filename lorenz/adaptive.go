@@ -95,7 +95,7 @@ func (c *coder[T]) tryAdaptive(s *shape, dst, raw []byte, x *candidate[T], size 
 	if s.typ == Char || s.n < 32 || m == 0 || !near(s.dims).Valid() {
 		return dst
 	}
-	if !s.adaptive && !s.sparse(size) {
+	if !s.adaptive.dense && !s.sparse(size) {
 		return dst
 	}
 	a, at := &c.adapt, near(s.dims)
@@ -107,12 +107,12 @@ func (c *coder[T]) tryAdaptive(s *shape, dst, raw []byte, x *candidate[T], size 
 	}
 	other := *x
 	other.mode = modeAdaptive
-	few := s.sample(a.few, s.adaptiveTried, at.North)
+	few := s.sample(a.few, s.adaptive.sample, at.North)
 	a.few = few.parts
-	many := s.sample(a.many, 2*s.adaptiveTried, at.North)
+	many := s.sample(a.many, 2*s.adaptive.sample, at.North)
 	a.many = many.parts
-	if !s.adaptiveFirst {
-		if s.adaptiveSparse || !s.sparse(size) {
+	if !s.all {
+		if s.adaptive.each || !s.sparse(size) {
 			// Two places promise too much where fields differ from row to row, such as by latitude.
 			limit := 8 * float64(s.mostAdaptive(size)-len(x.params))
 			if cost(x.pred, &few) > limit || cost(x.pred, &many) > limit {

@@ -11,14 +11,14 @@ import (
 
 // asText replaces the block after start by one in modeText if that is shorter.
 func (e *Encoder) asText(dst, src []byte, start int) []byte {
-	if e.p.Type != Char && (e.size > 1 || !e.choices.flags || !text.Promising(src)) {
+	if e.p.Type != Char && (e.size > 1 || !e.choices.text.bytes || !text.Promising(src)) {
 		return dst
 	}
-	if n := len(dst) - start; n > 0 && e.p.Type != Char && len(src) <= e.choices.shortText && n < len(src)/goodRatio {
+	if n := len(dst) - start; n > 0 && e.p.Type != Char && !e.choices.all && len(src) <= tinyBlock && n < len(src)/goodRatio {
 		return dst
 	}
 	end := len(dst)
-	dst = e.text.Encode(append(dst, modeText), src, rowBytes(e.p.Dims, 1), len(src) > e.choices.quickText)
+	dst = e.text.Encode(append(dst, modeText), src, rowBytes(e.p.Dims, 1), len(src) > e.choices.text.careful)
 	limit := end - start
 	if e.p.Type != Char {
 		limit -= limit / textSaving
@@ -43,7 +43,7 @@ func (e *Encoder) asHeader(dst, src []byte) []byte {
 // asMatches replaces the block after start by one in modeMatches if that is shorter.
 func (e *Encoder) asMatches(dst, src []byte, start int) []byte {
 	c := &e.choices
-	if len(dst)-start < c.matchLeast {
+	if !c.all && len(dst)-start < matchLeast {
 		return dst
 	}
 	f := matches.Form{Unit: e.size, Size: e.size}
@@ -52,14 +52,14 @@ func (e *Encoder) asMatches(dst, src []byte, start int) []byte {
 	} else if e.p.Type != Char && !text.Promising(src) {
 		return dst
 	}
-	if n := len(dst) - start; len(src) > c.matchMost && (len(src) > matches.MaxLen || n == 0 || n > c.matchShort) {
+	if n := len(dst) - start; len(src) > c.matches.longest && (len(src) > matches.MaxLen || n == 0 || n > c.matches.short) {
 		return dst
 	}
 	end, most := len(dst), 0
 	if end > start {
-		most = c.matchSaving.most(end - start)
+		most = c.matches.saving.most(end - start)
 	}
-	if c.matchSaving != (saving{}) && most > 0 && float64(len(src)-text.Repeated(src)) > matchNew*float64(most) {
+	if c.matches.saving != (saving{}) && most > 0 && float64(len(src)-text.Repeated(src)) > matchNew*float64(most) {
 		return dst
 	}
 	dst, ok := e.withMatches(dst, src, f, most)
@@ -75,7 +75,7 @@ func (e *Encoder) withMatches(dst, src []byte, f matches.Form, most int) ([]byte
 		e.matches = new(matches.Encoder)
 	}
 	c := &e.choices
-	effort := matches.Effort{Tries: c.matchTries, Most: max(most-1, 0), Hasty: c.matchSaving != saving{}} // less the mode
+	effort := matches.Effort{Tries: c.matches.tries, Most: max(most-1, 0), Hasty: c.matches.saving != saving{}} // less the mode
 	return e.matches.Encode(append(dst, modeMatches), src, f, effort)
 }
 
@@ -100,7 +100,7 @@ func (e *Encoder) valueTable(src []byte) (table, indices []byte) {
 		}
 		last = v
 		known[v] = 0
-		if len(known) > e.choices.matchTable {
+		if len(known) > e.choices.matches.table {
 			return nil, nil
 		}
 	}

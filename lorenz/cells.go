@@ -13,7 +13,7 @@ func (c *coder[T]) encodeGroups(s *shape, dst, raw []byte, x *candidate[T]) []by
 	base := x.pred.Layout(s.n)
 	l := base
 	c.probe.y, c.probe.bits = x.y, x.u
-	for parts := 32; parts >= 4 && s.cells; parts /= 2 {
+	for parts := 32; parts >= 4 && s.cells > 0; parts /= 2 {
 		// Cells must not cost more than 1 %.
 		if try := cellsFor(s, x, parts); try != base && c.probe.cellLoss(s, x.pred, try) < x.cost/100 {
 			l = try
@@ -92,7 +92,7 @@ func (p *prober[T]) cellLoss(s *shape, x predict.Predictor, l predict.Layout) fl
 	reach = min(reach, l.Cell)
 	p.at, p.use = p.at[:0], p.use[:0]
 	starts := l.N / l.Plane * ((l.Plane - 1) / l.Cell)
-	affected, every := starts*reach, (starts+s.cellsTried-1)/s.cellsTried
+	affected, every := starts*reach, (starts+s.cells-1)/s.cells
 	k := 0
 	for q := 0; q < l.N; q += l.Plane {
 		for c := l.Cell; c < l.Plane; c += l.Cell {

@@ -168,7 +168,7 @@ type candidate[T lane] struct {
 func (c *coder[T]) costWith(s *shape, x *candidate[T], pred predict.Predictor) float64 {
 	p := &c.probe
 	p.l, p.y, p.bits = predict.Whole(s.n), x.y, x.u
-	p.sample(p.step(s.lastGroups), &s.mask)
+	p.sample(p.step(s.search.last), &s.mask)
 	return p.cost(pred, pred.Layout(s.n))
 }
 

@@ -26,6 +26,7 @@ import (
 //	encodeNumbers     choose.go      chooses special values, transform, predictor, mode and coder
 //	                  specials.go, transforms.go, predictors.go, cells.go, repeats.go,
 //	                  references.go, adaptive.go, bytes.go, parts.go: what it chooses from
+//	                  levels.go: the thresholds of each level
 //	coder.write       write.go       predicts, and writes the block
 //
 //	Decoder.Decode    decoder.go     the same back; runs.go decodes only parts of a block

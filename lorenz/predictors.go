@@ -124,7 +124,7 @@ func (p *prober[T]) best(s *shape) (predict.Predictor, float64) {
 		all = append(all, guess{Predictor: c})
 	}
 	p.all = all
-	p.sample(p.step(s.firstGroups), &s.mask)
+	p.sample(p.step(s.search.first), &s.mask)
 	for i := range all {
 		if !all[i].IsFloat() || p.bits != nil {
 			all[i].cost = p.cost(all[i].Predictor, all[i].Layout(p.l.N))
@@ -133,11 +133,11 @@ func (p *prober[T]) best(s *shape) (predict.Predictor, float64) {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b guess) int { return cmp.Compare(a.cost, b.cost) })
-	if p.step(s.firstGroups) == 1 {
+	if p.step(s.search.first) == 1 {
 		return all[0].Predictor, all[0].cost
 	}
-	p.sample(p.step(s.lastGroups), &s.mask)
-	all = all[:min(s.finalists, len(all))]
+	p.sample(p.step(s.search.last), &s.mask)
+	all = all[:min(s.search.finalists, len(all))]
 	b := 0
 	for i := range all {
 		all[i].cost = p.cost(all[i].Predictor, all[i].Layout(p.l.N))

@@ -20,7 +20,7 @@ var refNear = adaptive.Neighbours{North: 4, Below: 8}
 // tryReferences appends the block in modeReferences, without a predictor, if an estimate
 // favors it. size is the number of bytes in the best other mode.
 func (c *coder[T]) tryReferences(s *shape, dst, raw []byte, x *candidate[T], size int) []byte {
-	if !s.references {
+	if s.references.run == 0 {
 		return dst
 	}
 	r := c.compact(&s.mask, x.y)
@@ -28,11 +28,11 @@ func (c *coder[T]) tryReferences(s *shape, dst, raw []byte, x *candidate[T], siz
 		return dst
 	}
 	value := float64(size) / float64(len(r))
-	limit := s.refBits * value
+	limit := s.references.bits * value
 	if value < refShort {
-		limit = max(limit, s.refShortBits*value)
+		limit = max(limit, s.references.shortBits*value)
 	}
-	if c.refs.Estimate(r, x.signed(s), s.refFar, s.rows(), 4, s.refRun, limit) > limit {
+	if c.refs.Estimate(r, x.signed(s), s.references.far, s.rows(), 4, s.references.run, limit) > limit {
 		return dst
 	}
 	other := *x
@@ -56,7 +56,7 @@ func (c *coder[T]) references(s *shape, x *candidate[T], r []T) {
 	c.w.Write(c.refs.Diffs, false)
 	end := len(c.w.Dst)
 	dst := c.adapt.Encode(c.w.Dst, c.refs.Diffs, []adaptive.Span{{Start: 0, End: len(r)}}, refNear)
-	if c.w.Dst = dst[:end]; len(dst)-end < s.diffSaving.most(end-mid) {
+	if c.w.Dst = dst[:end]; len(dst)-end < s.references.differences.most(end-mid) {
 		c.w.Dst = append(dst[:mid], dst[end:]...)
 		c.w.Dst[start] |= refAdaptive
 	}

@@ -22,7 +22,7 @@ func (c *coder[T]) tryRepeats(s *shape, dst, raw []byte, x *candidate[T]) []byte
 	var trials [3]trial
 	n, share := 0, 0.0
 	try := func(pred predict.Predictor, r []T, chosen bool) {
-		k := min(repeats.Recurring(&c.find, r, run, s.repeatSparse), 1)
+		k := min(repeats.Recurring(&c.find, r, run, s.repeats.few), 1)
 		trials[n] = trial{pred, k, chosen}
 		n++
 		share = max(share, k)
@@ -33,10 +33,10 @@ func (c *coder[T]) tryRepeats(s *shape, dst, raw []byte, x *candidate[T]) []byte
 	try(predict.Predictor{Chain: []int{1}}, c.diff[0], false)
 	// The residuals of floats recur where the floats do.
 	if l := x.pred.Layout(s.n); l == predict.Whole(s.n) && (len(x.pred.Chain) > 0 || x.pred.IsFloat()) &&
-		(s.repeatAlways || share >= recursPlain) {
+		(s.all || !s.typ.float() || share >= recursPlain) {
 		try(x.pred, c.residuals(s, x, l), true)
 	}
-	if share < s.repeatShare {
+	if share < s.repeats.share {
 		return dst
 	}
 	p := &c.probe
@@ -57,7 +57,7 @@ func (c *coder[T]) tryRepeats(s *shape, dst, raw []byte, x *candidate[T]) []byte
 		}
 		top = max(top, t.share)
 	}
-	if rest < x.cost-params-s.repeatCost*x.cost {
+	if rest < x.cost-params-s.repeats.cost*x.cost {
 		other := *x
 		other.pred = best
 		dst = c.write(s, dst, raw, &other, predict.Whole(s.n), true)

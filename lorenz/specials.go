@@ -14,7 +14,7 @@ func findSpecials[T lane](s *shape, c *coder[T]) {
 	if s.n < 16 {
 		return
 	}
-	c.sample = sampleOf(c.sample, c.u, s.specialSample)
+	c.sample = sampleOf(c.sample, c.u, s.special.sample)
 	top, distinct := c.tally(masks.MaxSpecials)
 	other := len(c.sample)
 	for _, f := range top {
@@ -26,7 +26,7 @@ func findSpecials[T lane](s *shape, c *coder[T]) {
 	var keep []T
 	for _, f := range top {
 		share := float64(f.n) / float64(len(c.sample))
-		if share < specialLeast || distinct < s.manyValues && share < s.specialShare && !extreme(s.typ, uint64(f.v)) {
+		if share < specialLeast || distinct < s.special.many && share < s.special.share && !extreme(s.typ, uint64(f.v)) {
 			continue
 		}
 		keep = append(keep, f.v)

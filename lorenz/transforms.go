@@ -32,7 +32,7 @@ func transforms[T lane](s *shape, c *coder[T]) []transformed[T] {
 		low, span := spread(few, s.widest())
 		d := divisors.Find(few, s.typ == Float32)
 		// The transform to the smaller integers is enough, if it fits.
-		one := !s.allTransforms
+		one := !s.all
 		isFixed := span <= s.widest()
 		if one && isFixed && math.Ldexp(d, low) >= 1 {
 			d = 0

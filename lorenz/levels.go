@@ -1,0 +1,240 @@
+package lorenz
+
+import (
+	"math"
+
+	"github.com/cdfz-format/cdfz/lorenz/internal/matches"
+)
+
+// This file has the thresholds of the encoder: a table for each level, and what the type and the length of a block
+// change in it. docs/LORENZ.md, section 16, describes their effects.
+
+// levels are the thresholds of each level, for blocks of more than smallBlock bytes.
+var levels = [...]choices{
+	Default: {
+		rare: smallBlock, small: smallBlock, tiny: tinyBlock,
+		special:      specialLimits{sample: maxSample, share: 0.3, many: 600},
+		mostDistinct: 0.95,
+		search:       search{first: 48, last: 160, finalists: 4},
+		cells:        32,
+		modes: modes{
+			repeats:    repeatLimits{saving: saving{1, 16}, share: 0.12},
+			references: referenceLimits{saving: saving{1, 32}, differences: saving{1, 8}, bits: 9, run: 256, far: true},
+		},
+		fields: modes{
+			dictionaryFrom: 9,
+			repeats:        repeatLimits{saving: saving{1, 16}, share: 0.15, cost: 1. / 16, few: true},
+			references:     referenceLimits{saving: saving{1, 32}, differences: saving{1, 8}, bits: 7, run: 64},
+		},
+		adaptive: adaptiveLimits{dense: true, sample: 2048, saving: saving{3, 10}, sparse: saving{1, 7}},
+		text:     textLimits{bytes: true, careful: math.MaxInt},
+		parts:    true,
+		matches:  matchLimits{longest: shortMatches, table: 64, tries: 48, saving: saving{1, 5}},
+	},
+	Fast: {
+		rare: smallBlock, small: smallBlock, tiny: tinyBlock,
+		special:     specialLimits{sample: maxSample / 2, share: 0.3, many: 300},
+		search:      quick,
+		quickGroups: true,
+		cells:       16,
+		groupsOnly:  true,
+		text:        textLimits{careful: tinyText},
+		matches:     matchLimits{tries: 8}, // of headers
+	},
+	Thorough: {
+		rare:         smallBlock,
+		all:          true,
+		special:      specialLimits{sample: maxSample, share: 0.3, many: 600},
+		mostDistinct: 0.985,
+		search:       search{first: 48, last: 160, finalists: 4},
+		cells:        32,
+		modes: modes{
+			repeats:    repeatLimits{saving: saving{1, 64}, share: 0.12},
+			references: referenceLimits{saving: saving{1, 64}, differences: saving{1, 64}, bits: 9, shortBits: 28, run: 256, far: true},
+		},
+		fields: modes{
+			repeats:    repeatLimits{saving: saving{1, 64}, share: 0.12},
+			references: referenceLimits{saving: saving{1, 64}, differences: saving{1, 64}, bits: 7, run: 64},
+		},
+		adaptive: adaptiveLimits{dense: true, sample: 2048, saving: saving{1, 64}, sparse: saving{1, 64}},
+		text:     textLimits{bytes: true, careful: math.MaxInt},
+		parts:    true,
+		matches:  matchLimits{longest: shortMatches, short: shortMatches / 4, table: 64, tries: 48, saving: saving{1, 16}},
+	},
+	Max: {
+		all:          true,
+		special:      specialLimits{sample: maxSample, share: 0.3, many: 600},
+		mostDistinct: 0.985,
+		search:       search{first: 48, last: 160, finalists: 4},
+		cells:        32,
+		modes: modes{
+			repeats:    repeatLimits{share: 0.12},
+			references: referenceLimits{bits: 9, shortBits: 28, run: 256, far: true},
+		},
+		fields: modes{
+			repeats:    repeatLimits{share: 0.12},
+			references: referenceLimits{bits: 3.5, run: 64},
+		},
+		adaptive: adaptiveLimits{dense: true, sample: 2048},
+		text:     textLimits{bytes: true, careful: math.MaxInt},
+		parts:    true,
+		matches:  matchLimits{longest: matches.MaxLen, table: matches.MaxTable, tries: 200},
+	},
+}
+
+// quick is the search for predictors where a longer one does not pay off.
+var quick = search{first: 24, last: 64, finalists: 2}
+
+// choicesFor returns the thresholds for blocks of n bytes.
+func choicesFor(level Level, typ Type, n int) choices {
+	c := levels[level]
+	switch typ {
+	case Float32: // fields: their residuals differ less from group to group, and slow trials rarely pay off
+		c.modes = c.fields
+		c.search.first = quick.first
+	case Char:
+		c.references.run = 0
+	}
+	if n <= c.rare { // a mask of fewer values saves little more than it costs
+		c.special.share, c.special.many = 0.8, math.MaxInt
+	}
+	if n <= c.small {
+		c.dictionaryFrom, c.cells, c.references.run, c.parts = 0, 0, 0, false
+		// Estimates for fields promise more than the adaptive mode keeps.
+		c.adaptive = adaptiveLimits{dense: typ != Float32, sample: 256, each: true, saving: saving{1, 5}, sparse: c.adaptive.sparse}
+	}
+	if n <= c.tiny {
+		c.search, c.quickGroups = quick, true
+	}
+	return c
+}
+
+// choices are the thresholds for a block. They are in the order of the trials, see choose.go.
+type choices struct {
+	// Longest blocks in bytes, for changes in choicesFor.
+	rare  int // in which a special value must be most of the block, unless files use it for missing data
+	small int // see smallBlock
+	tiny  int // see tinyBlock
+
+	all          bool // all that fits is tried, not only what seems best
+	special      specialLimits
+	mostDistinct float64 // share of different values in the sample up to which dictionaries are tried, 0 for never
+	search       search
+	quickGroups  bool  // classes of groups follow from magnitudes alone
+	cells        int   // places at which the cost of cells is estimated, 0 for blocks without them
+	groupsOnly   bool  // no other coder of residuals is tried: they cannot be decoded in ranges
+	modes              // for all types but Float32
+	fields       modes // for Float32
+	adaptive     adaptiveLimits
+	text         textLimits
+	parts        bool // stacks are tried in parts
+	matches      matchLimits
+}
+
+// specialLimits are how special values are found.
+type specialLimits struct {
+	sample int     // elements in which values are counted
+	share  float64 // share of the sample that a value must have, unless files use it for missing data
+	many   int     // different values in the sample from which on share does not matter
+}
+
+// search is how predictors are compared. Residuals are estimated in groups that are spread over the block.
+type search struct {
+	first     int // groups in which all predictors are compared
+	last      int // groups in which the best are compared
+	finalists int // how many these are
+}
+
+// modes are the thresholds that depend on the type.
+type modes struct {
+	dictionaryFrom float64 // bits of an element without a dictionary from which on they are tried
+	repeats        repeatLimits
+	references     referenceLimits
+}
+
+// repeatLimits are when repeats are tried.
+type repeatLimits struct {
+	saving saving
+	share  float64 // share of the residuals that must recur
+	cost   float64 // share of the estimated bits that they must save
+	few    bool    // residuals are sampled at fewer places
+}
+
+// referenceLimits are when references are tried.
+type referenceLimits struct {
+	saving      saving
+	differences saving  // of the differences, if coded as in the adaptive mode
+	bits        float64 // estimated bits of a value, for each byte in the best other mode, up to which they are tried
+	shortBits   float64 // the same for values that take less than refShort
+	run         int     // values in each of the runs on which they are estimated, 0 if they are not tried
+	far         bool    // these values may refer to all before, not only to those of their run
+}
+
+// adaptiveLimits are when the adaptive mode, which is slow, is tried.
+type adaptiveLimits struct {
+	dense  bool // even if residuals are not sparse
+	sample int  // residuals on which its length is estimated
+	each   bool // it is estimated for sparse residuals, too
+	saving saving
+	sparse saving // for sparse residuals
+}
+
+// textLimits are how text is tried.
+type textLimits struct {
+	bytes   bool // for other bytes than Char
+	careful int  // length of blocks up to which repeats are chosen with care
+}
+
+// matchLimits are when matches, which are slow, are tried.
+type matchLimits struct {
+	longest int // length of blocks up to which they are tried
+	short   int // bytes in the best other mode up to which they are tried in longer blocks, too
+	table   int // most values in a block that become indices to a table
+	tries   int // earlier places that are compared at each byte
+	saving  saving
+}
+
+// Lengths of blocks in bytes.
+const (
+	// smallBlock is the longest block without the trials that take time and rarely pay off in few
+	// values. The adaptive mode may save less there, since decoding takes a millisecond at most.
+	smallBlock = 32 << 10
+	// tinyBlock is the longest block of so few groups that better classes, or predictors compared
+	// in more of them, do not pay off.
+	tinyBlock = 8 << 10
+	// shortMatches is the longest block in which matches are tried below the level Max, since decoding is slow:
+	// BenchmarkDecode of package matches.
+	shortMatches = 64 << 10
+	// tinyText is the longest block of text whose repeats are chosen with care at every level.
+	tinyText = 2 << 10
+)
+
+// Thresholds that are the same for all blocks.
+const (
+	specialLeast = 0.02  // least share of the sample for a special value
+	fewDistinct  = 0.02  // a dictionary is tried if the share of different values is smaller
+	mostPatches  = 64    // at most 1/mostPatches of the values, plus two, may be patches of a transform
+	nearSingle   = 32    // doubles are tried as float32 if at most 1/nearSingle of a sample would change
+	recursPlain  = 0.05  // repeats of floats are sought with the chosen predictor, too, if this share recurs without it
+	recursMore   = 0.02  // a predictor of integers replaces another one if its share is larger by this much
+	refShort     = 0.75  // bytes of a value in the best other mode
+	matchLeast   = 256   // bytes in the best other mode from which on matches are tried, unless all is
+	matchNew     = 2.5   // matches are not tried if more bytes than so many times their limit were not there before
+	textSaving   = 16    // text must save 1/textSaving of a block of numbers, since ranges of it cannot be decoded
+	goodRatio    = 16    // text is not tried for a short block of numbers that is already so many times shorter
+	narrowFavour = 0.99  // factor of the cost of numbers of 4 bytes, which decode in half the time
+	plainFavour  = 0.9   // factor of the estimated cost without a transform, which is often too high
+	betterModel  = 0.997 // another predictor of the adaptive mode must cost less than this part of the first
+)
+
+// saving is the share of its bytes that a mode must save.
+type saving struct{ part, of int }
+
+// most returns a limit: a mode is taken only if it needs fewer bytes than this, where the best other
+// mode needs size.
+func (s saving) most(size int) int {
+	if s.of == 0 {
+		return size
+	}
+	return size - size*s.part/s.of
+}
