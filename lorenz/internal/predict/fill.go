@@ -12,53 +12,79 @@ func Fill[T entropy.Lane](y []T, l Layout, strides []int, m *masks.Mask) {
 	if len(m.Runs) == 0 {
 		return
 	}
-	var buf, kept [1 << MaxChain]term
-	terms := l.terms(buf[:0], strides)[1:]
-	back, inCell := 0, 0 // how far the terms lead
-	for _, t := range terms {
-		back, inCell = max(back, t.offset), max(inCell, t.inCell)
-	}
-	var all, some neighbours
-	all.set(terms, strides)
-	known := ^uint(0)   // the terms of some, a bit for each; at first unknown
+	var buf [1 << MaxChain]term
+	f := filler{terms: l.terms(buf[:0], strides)[1:], strides: strides}
+	f.begin()
 	start, stop := 0, 0 // of the cell
 	for _, r := range m.Runs {
 		for i, end := int(r.Start), int(r.End); i < end; {
 			if i >= stop {
-				plane := i - i%l.Plane
-				start = i - (i-plane)%l.Cell
-				stop = min(start+l.Cell, plane+l.Plane)
+				start, stop = l.cellOf(i)
 			}
-			at, last := i-start, min(stop, end)
-			if at >= inCell && i >= back {
-				extrapolate(y[:last], i, &all)
-				i = last
+			at, n, from := i-start, min(stop, end)-i, &f.all
+			if at < f.inCell || i < f.back {
+				n, from = f.edge(i, at, n)
 			}
-			for i < last {
-				// In this piece all elements have the same neighbours.
-				n, exist := last-i, uint(0)
-				for k, t := range terms {
-					if missing := max(t.inCell-at, t.offset-i); missing > 0 {
-						n = min(n, missing)
-					} else {
-						exist |= 1 << k
-					}
-				}
-				if exist != known {
-					valid := kept[:0]
-					for k, t := range terms {
-						if exist>>k&1 != 0 {
-							valid = append(valid, t)
-						}
-					}
-					some.set(valid, strides)
-					known = exist
-				}
-				extrapolate(y[:i+n], i, &some)
-				i, at = i+n, at+n
-			}
+			extrapolate(y[:i+n], i, from)
+			i += n
 		}
 	}
+}
+
+// cellOf returns the first element of the cell of element i, and the one after its last.
+func (l Layout) cellOf(i int) (start, stop int) {
+	plane := i - i%l.Plane
+	start = i - (i-plane)%l.Cell
+	return start, min(start+l.Cell, plane+l.Plane)
+}
+
+// filler knows from which neighbours the elements of a block are predicted.
+type filler struct {
+	terms   []term
+	strides []int
+	back    int        // how far the terms lead
+	inCell  int        // the same within a cell
+	all     neighbours // all terms
+	some    neighbours // those that exist at an edge
+	known   uint       // the terms of some, a bit for each; at first unknown
+}
+
+func (f *filler) begin() {
+	for _, t := range f.terms {
+		f.back, f.inCell = max(f.back, t.offset), max(f.inCell, t.inCell)
+	}
+	f.all.set(f.terms, f.strides)
+	f.known = ^uint(0)
+}
+
+// edge returns how many of n elements from i on, where not all neighbours may exist, have the same ones, and these.
+// Element i is element at of its cell.
+func (f *filler) edge(i, at, n int) (int, *neighbours) {
+	exist := uint(0)
+	for k, t := range f.terms {
+		if missing := max(t.inCell-at, t.offset-i); missing > 0 {
+			n = min(n, missing)
+		} else {
+			exist |= 1 << k
+		}
+	}
+	if exist != f.known {
+		f.keep(exist)
+	}
+	return n, &f.some
+}
+
+// keep sets some to the terms that exist.
+func (f *filler) keep(exist uint) {
+	var buf [1 << MaxChain]term
+	valid := buf[:0]
+	for k, t := range f.terms {
+		if exist>>k&1 != 0 {
+			valid = append(valid, t)
+		}
+	}
+	f.some.set(valid, f.strides)
+	f.known = exist
 }
 
 // neighbours are the terms from which a value is predicted.

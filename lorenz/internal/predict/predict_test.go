@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -185,4 +186,26 @@ func testGroupResiduals[T entropy.Lane](t *testing.T, rng *rand.Rand) {
 			require.Equal(t, want[i:i+n], r[:n], "%+v %+v: element %d", p, l, i)
 		}
 	})
+}
+
+// BenchmarkFill fills short runs and long ones, without cells, with cells, and with planes.
+func BenchmarkFill(b *testing.B) {
+	const n, row = 1 << 16, 64
+	y := values[uint32](rand.New(rand.NewPCG(53, 53)), n)
+	for _, l := range []Layout{Whole(n), {n, n, 32 * row}, {n, n / 8, 16 * row}} {
+		for _, length := range []int32{1, 3, 40, 3 * row} {
+			var m masks.Mask
+			for at := int32(0); at+2*length < n; at += 3 * length {
+				m.Runs = append(m.Runs, masks.Run{Start: at, End: at + length})
+			}
+			for _, chain := range [][]int{{1}, {1, row}, {1, 1, row, row}} {
+				b.Run(fmt.Sprintf("cell=%d/run=%d/%v", l.Cell, length, chain), func(b *testing.B) {
+					b.SetBytes(4 * n)
+					for b.Loop() {
+						Fill(y, l, chain, &m)
+					}
+				})
+			}
+		}
+	}
 }
