@@ -33,6 +33,7 @@ type Encoder struct {
 	tries int
 	model model
 	nodes [window + enough + 1]node
+	reach int // the last node with a price
 	steps []step
 	found []found
 
@@ -144,90 +145,121 @@ func (e *Encoder) parse(at int, p position) {
 	if e.used >= refresh {
 		e.price()
 	}
-	m := &e.model
 	end := min(window, len(e.buf)-at)
 	e.nodes[0] = node{position: p}
-	reach := 0 // the last node with a price
-	offer := func(to int, price uint32, s step) {
-		for reach < to {
-			reach++
-			e.nodes[reach].price = never
-		}
-		if t := &e.nodes[to]; price < t.price {
-			t.price, t.step = price, s
-		}
-	}
+	e.reach = 0
 	e.steps = e.steps[:0]
-	i := 0
-	for ; ; i++ {
+	i, long := 0, e.look(0, at)
+	for long.n == 0 {
+		i++
+		// A place inside a copy may have no way to it. The window must not end there.
 		n := &e.nodes[i]
-		if i > 0 {
-			// A place inside a copy may have no way to it. The window must not end there.
-			if n.price < never {
-				n.position = e.nodes[i-int(n.step.n)].after(n.step)
-				if i == reach || i >= end {
-					break
-				}
-			}
-			if n.price >= e.nodes[reach].price {
-				e.insert(at + i)
-				continue
+		if n.price < never {
+			n.position = e.nodes[i-int(n.step.n)].after(n.step)
+			if i == e.reach || i >= end {
+				break
 			}
 		}
-		pos := at + i
-		e.found = e.find(e.found[:0], pos, e.tries)
-		e.insert(pos)
-		h := n.history
-		isCopy := m.copies[h][m.column(pos-e.base)]
-		x := m.context(e.buf, e.base, pos, &n.position)
-		offer(i+1, n.price+price0(isCopy)+m.literalPrice(&x, uint32(e.buf[pos])), step{n: 1, kind: literal})
-		copied := n.price + price1(isCopy)
-		most := step{} // a copy that is taken at once
-		for k, d := range n.last {
-			from := pos - int(d)
-			if from < 0 || e.buf[from] != e.buf[pos] {
-				continue
-			}
-			cost := copied + price1(m.again[h]) + price(m.older[h], uint32(min(k, 1)))
-			if k > 0 {
-				cost += price(m.oldest[h], uint32(k-1))
-			}
-			c := kernels.CommonPrefix(e.buf[from:], e.buf[pos:])
-			s := step{n: int32(c), kind: again, rank: uint8(k)}
-			if c >= enough {
-				if s.n > most.n {
-					most = s
-				}
-				continue
-			}
-			offer(i+1, cost+e.lens[0].of(0), step{n: 1, kind: again, rank: uint8(k)})
-			for s.n = int32(max(2, c-shorter)); s.n <= int32(c); s.n++ {
-				offer(i+int(s.n), cost+e.lens[0].of(uint32(s.n)-minAgain), s)
-			}
+		if n.price >= e.nodes[e.reach].price {
+			e.insert(at + i)
+			continue
 		}
-		if k := len(e.found); most.n == 0 && k > 0 {
-			if f := e.found[k-1]; f.n >= enough {
-				most = step{n: int32(f.n), kind: match, dist: f.dist}
-			}
+		long = e.look(i, at+i)
+	}
+	if long.n > 0 {
+		e.take(long, at+i)
+	}
+	e.trace(i)
+}
+
+// look offers all steps from node i, which is byte pos, unless it returns a copy that is taken at once. It inserts the
+// byte.
+func (e *Encoder) look(i, pos int) (long step) {
+	e.found = e.find(e.found[:0], pos, e.tries)
+	e.insert(pos)
+	isCopy := e.offerLiteral(i, pos)
+	copied := e.nodes[i].price + price1(isCopy)
+	if long = e.offerAgain(i, pos, copied); long.n > 0 {
+		return long
+	}
+	if k := len(e.found); k > 0 && e.found[k-1].n >= enough {
+		return step{n: int32(e.found[k-1].n), kind: match, dist: e.found[k-1].dist}
+	}
+	e.offerMatches(i, copied)
+	return step{}
+}
+
+// offer offers a step to a node for a price.
+func (e *Encoder) offer(to int, price uint32, s step) {
+	for e.reach < to {
+		e.reach++
+		e.nodes[e.reach].price = never
+	}
+	if t := &e.nodes[to]; price < t.price {
+		t.price, t.step = price, s
+	}
+}
+
+// offerLiteral offers the byte itself. It returns the probability of a copy.
+func (e *Encoder) offerLiteral(i, pos int) arith.Prob {
+	m, n := &e.model, &e.nodes[i]
+	isCopy := m.copies[n.history][m.column(pos-e.base)]
+	x := m.context(e.buf, e.base, pos, &n.position)
+	e.offer(i+1, n.price+price0(isCopy)+m.literalPrice(&x, uint32(e.buf[pos])), step{n: 1, kind: literal})
+	return isCopy
+}
+
+// offerAgain offers copies at the distances used last, or returns the longest that is taken at once. copied is the price
+// up to the length of a copy.
+func (e *Encoder) offerAgain(i, pos int, copied uint32) (long step) {
+	m, n := &e.model, &e.nodes[i]
+	for k, d := range n.last {
+		from := pos - int(d)
+		if from < 0 || e.buf[from] != e.buf[pos] {
+			continue
 		}
-		if most.n > 0 {
-			for j := 1; j < int(most.n); j++ {
-				e.insert(pos + j)
+		s := step{kind: again, rank: uint8(k)}
+		c := int32(kernels.CommonPrefix(e.buf[from:], e.buf[pos:]))
+		if c >= enough {
+			if s.n = c; s.n > long.n {
+				long = s
 			}
-			e.steps = append(e.steps, most)
-			break
+			continue
 		}
-		l := minMatch
-		for _, f := range e.found {
-			for l = max(l, f.n-shorter); l <= f.n; l++ {
-				d := &e.dists[min(l-minMatch, lengths-1)]
-				offer(i+l, copied+price0(m.again[h])+e.lens[1].of(uint32(l-minMatch))+d.of(f.dist-1), step{int32(l), match, 0, f.dist})
-			}
+		cost := copied + price1(m.again[n.history]) + m.rankPrice(n.history, k)
+		s.n = 1
+		e.offer(i+1, cost+e.lens[0].of(0), s)
+		for s.n = max(2, c-shorter); s.n <= c; s.n++ {
+			e.offer(i+int(s.n), cost+e.lens[0].of(uint32(s.n)-minAgain), s)
 		}
 	}
-	// The steps, from the last to the first.
-	for j := i; j > 0; j -= int(e.nodes[j].step.n) {
-		e.steps = append(e.steps, e.nodes[j].step)
+	return long
+}
+
+// offerMatches offers the copies that were found.
+func (e *Encoder) offerMatches(i int, copied uint32) {
+	copied += price0(e.model.again[e.nodes[i].history])
+	l := minMatch
+	for _, f := range e.found {
+		for l = max(l, f.n-shorter); l <= f.n; l++ {
+			d := &e.dists[min(l-minMatch, lengths-1)]
+			e.offer(i+l, copied+e.lens[1].of(uint32(l-minMatch))+d.of(f.dist-1), step{int32(l), match, 0, f.dist})
+		}
+	}
+}
+
+// take appends a copy from a byte on, whose other bytes it inserts.
+func (e *Encoder) take(s step, pos int) {
+	for j := 1; j < int(s.n); j++ {
+		e.insert(pos + j)
+	}
+	e.steps = append(e.steps, s)
+}
+
+// trace prepends the steps to node i, from the last to the first.
+func (e *Encoder) trace(i int) {
+	for ; i > 0; i -= int(e.nodes[i].step.n) {
+		e.steps = append(e.steps, e.nodes[i].step)
 	}
 	slices.Reverse(e.steps)
 	for _, s := range e.steps {

@@ -64,6 +64,14 @@ func (m *model) literalPrice(x *context, v uint32) (sum uint32) {
 	return sum
 }
 
+// rankPrice returns the price of one of the distances used last.
+func (m *model) rankPrice(history uint32, rank int) uint32 {
+	if rank == 0 {
+		return price0(m.older[history])
+	}
+	return price1(m.older[history]) + price(m.oldest[history], uint32(rank-1))
+}
+
 // fewPrices is how many of the smallest numbers have a price of their own.
 const fewPrices = 1 << (nearSlots / 2)
 
