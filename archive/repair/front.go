@@ -19,16 +19,38 @@ import (
 type repairedFront struct {
 	entries []czip.ZipEntry // as they must be
 	found   []czip.ZipEntry // the same, but directory records for regenerated ones
+	known   int             // entries without those of later versions
 	bytes   []byte          // of the entries
 	end     int64           // where the first block's local header is expected
 }
 
-func (f *repairedFront) take(e, found czip.ZipEntry, payload []byte) {
-	e.Off, found.Off = f.end, f.end
-	f.entries, f.found = append(f.entries, e), append(f.found, found)
-	f.bytes = append(e.AppendLocal(f.bytes), payload...)
-	f.end = e.End()
+// chosen is an entry as it must be, as it is found, and its stored bytes.
+type chosen struct {
+	entry, found czip.ZipEntry
+	payload      []byte
 }
+
+func (f *repairedFront) take(c chosen) {
+	c.entry.Off, c.found.Off = f.end, f.end
+	f.entries, f.found = append(f.entries, c.entry), append(f.found, c.found)
+	f.bytes = append(c.entry.AppendLocal(f.bytes), c.payload...)
+	f.end = c.entry.End()
+	if !evidence.Foreign(c.entry.Name) {
+		f.known++
+	}
+}
+
+// check returns an error if an entry cannot be the next one of a front of limit bytes, -1 if unknown.
+func (f *repairedFront) check(e *czip.ZipEntry, limit int64) error {
+	tooLong := limit >= 0 && f.end+e.LocalLen()+e.Stored > limit
+	if e.Name == firstBlock || tooLong || len(f.entries) > f.known+evidence.MaxForeign {
+		return fault.Corruptf("entry at byte %d: expected metadata, found %q", f.end, e.Name)
+	}
+	return nil
+}
+
+// firstBlock is the name of the entry after the front.
+const firstBlock = czip.RestPrefix + "0"
 
 // canonicalFront returns the metadata that this program would write for the given plan.
 func (x *repairer) canonicalFront(entry *czip.MetaEntry) ([]czip.MetaEntry, error) {
@@ -53,23 +75,15 @@ func (x *repairer) canonicalFront(entry *czip.MetaEntry) ([]czip.MetaEntry, erro
 	return out, nil
 }
 
-// walkFront finds the entries before the first block by their local headers, or by
-// the directory where headers are damaged. It regenerates entries whose content is
-// damaged.
+// walkFront finds the entries before the first block: those of an undamaged front, those that this program would write
+// if the manifest proves them, or else the best of each.
 func (x *repairer) walkFront(entry *czip.MetaEntry) (*repairedFront, error) {
 	if err := x.findHeader(); err != nil {
 		return nil, err
 	}
-	f := &repairedFront{}
-	limit := int64(-1)
 	if x.Man != nil {
-		limit = x.Man.Front.Len
-		crc, err := x.Checksum(x.Ctx, 0, limit)
-		if err != nil {
-			return nil, err
-		}
-		if plan.Hex32(crc) == x.Man.Front.CRC32 {
-			return x.soundFront(limit)
+		if f, err := x.soundFront(x.Man.Front); f != nil || err != nil {
+			return f, err
 		}
 	}
 	canon, err := x.canonicalFront(entry)
@@ -77,91 +91,25 @@ func (x *repairer) walkFront(entry *czip.MetaEntry) (*repairedFront, error) {
 		return nil, err
 	}
 	if x.Man != nil {
-		for i := range canon {
-			f.take(canon[i].ZipEntry, canon[i].ZipEntry, canon[i].Payload)
+		f := &repairedFront{}
+		for _, c := range canon {
+			f.take(chosen{c.ZipEntry, c.ZipEntry, c.Payload})
 		}
 		if x.proves(f) {
 			return f, nil
 		}
-		f = &repairedFront{}
 	}
-	known := 0 // entries found, without those of later versions
-	for f.end != limit {
-		if err := x.Ctx.Err(); err != nil {
-			return nil, err
-		}
-		local, lerr := x.At(f.end)
-		if lerr == nil && !x.expected(local.Name, known, canon) {
-			lerr = fault.Corruptf("entry at byte %d: unexpected name %q", f.end, local.Name)
-		}
-		if lerr != nil && !errors.Is(lerr, fault.ErrCorrupt) {
-			return nil, lerr
-		}
-		if lerr == nil && limit < 0 && local.Name == czip.RestPrefix+"0" && len(f.entries) > 0 {
-			break
-		}
-		name := local.Name
-		if lerr != nil && known < len(canon) {
-			name = canon[known].Name
-		}
-		rec, recorded := x.Dir.Next(name, f.end)
-		e, payload, ok := local, []byte(nil), false
-		if lerr == nil {
-			payload, ok = x.verified(&local)
-		}
-		if !ok && recorded {
-			if payload, ok = x.verified(&rec); ok {
-				e = rec
-			}
-		}
-		found := e
-		if !ok {
-			if lerr != nil {
-				e = rec
-			}
-			whole := lerr == nil || recorded
-			if !whole && known >= len(canon) {
-				return nil, lerr
-			}
-			c := &canon[min(known, len(canon)-1)]
-			if fits := c.Name == e.Name && c.LocalLen() == e.LocalLen() && c.Stored == e.Stored; whole && !fits {
-				// Damaged, and not written by this program: keep it.
-				var err error
-				if payload, err = x.Payload(&e); err != nil {
-					return nil, err
-				}
-				found = e
-			} else {
-				e, payload = c.ZipEntry, c.Payload
-				if found = e; recorded {
-					found = rec
-				}
-			}
-		}
-		if e.Name == czip.RestPrefix+"0" || limit >= 0 && f.end+e.LocalLen()+e.Stored > limit || len(f.entries) > known+evidence.MaxForeign {
-			return nil, fault.Corruptf("entry at byte %d: expected metadata, found %q", f.end, e.Name)
-		}
-		if !evidence.Foreign(e.Name) {
-			known++
-		}
-		f.take(e, found, payload)
-	}
-	return f, nil
+	return x.mendFront(canon)
 }
 
-// expected reports whether an entry of the front may have this name. Without a netCDF
-// header the names of Zarr metadata are unknown.
-func (x *repairer) expected(name string, known int, canon []czip.MetaEntry) bool {
-	if known < len(canon) && name == canon[known].Name {
-		return true
+// soundFront lists the entries of an undamaged front. It returns nil for a damaged one.
+func (x *repairer) soundFront(front plan.Front) (*repairedFront, error) {
+	crc, err := x.Checksum(x.Ctx, 0, front.Len)
+	if err != nil || plan.Hex32(crc) != front.CRC32 {
+		return nil, err
 	}
-	return known >= 1 && (evidence.Foreign(name) || x.p.header == nil)
-}
-
-// soundFront lists the entries of an undamaged front.
-func (x *repairer) soundFront(end int64) (*repairedFront, error) {
 	f := &repairedFront{}
-	for f.end < end {
+	for f.end < front.Len {
 		if err := x.Ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -173,15 +121,123 @@ func (x *repairer) soundFront(end int64) (*repairedFront, error) {
 		if err != nil {
 			return nil, err
 		}
-		f.take(e, e, payload)
+		f.take(chosen{e, e, payload})
 	}
 	return f, nil
+}
+
+// mendFront goes from entry to entry of a damaged front, up to the length in the manifest, or without one up to the first
+// block. canon are the entries that this program would write.
+func (x *repairer) mendFront(canon []czip.MetaEntry) (*repairedFront, error) {
+	f := &repairedFront{}
+	limit := int64(-1)
+	if x.Man != nil {
+		limit = x.Man.Front.Len
+	}
+	for f.end != limit {
+		if err := x.Ctx.Err(); err != nil {
+			return nil, err
+		}
+		c := candidates{canon: &canon[min(f.known, len(canon)-1)], later: f.known >= len(canon)}
+		if err := x.readLocal(&c, f.end, f.known > 0); err != nil {
+			return nil, err
+		}
+		if limit < 0 && c.err == nil && c.local.Name == firstBlock && len(f.entries) > 0 {
+			break
+		}
+		c.rec, c.recorded = x.Dir.Next(c.name(), f.end)
+		e, err := x.best(&c)
+		if err != nil {
+			return nil, err
+		}
+		if err := f.check(&e.entry, limit); err != nil {
+			return nil, err
+		}
+		f.take(e)
+	}
+	return f, nil
+}
+
+// candidates are what is known of an entry of the front.
+type candidates struct {
+	local    czip.ZipEntry   // by its local header
+	err      error           // why the local header is of no use, or nil
+	rec      czip.ZipEntry   // by the directory
+	recorded bool            // the directory has it
+	canon    *czip.MetaEntry // that this program would write
+	later    bool            // all that this program would write were found before, canon is the last of them
+}
+
+// name returns the name to look for in the directory.
+func (c *candidates) name() string {
+	if c.err != nil && !c.later {
+		return c.canon.Name
+	}
+	return c.local.Name
+}
+
+// readLocal reads the local header at a byte. Without a netCDF header the names of Zarr metadata are unknown: those
+// after the first entry are then accepted.
+func (x *repairer) readLocal(c *candidates, off int64, after bool) error {
+	c.local, c.err = x.At(off)
+	if errors.Is(c.err, fault.ErrCorrupt) {
+		return nil
+	}
+	if c.err != nil {
+		return c.err
+	}
+	if !c.later && c.local.Name == c.canon.Name || after && (evidence.Foreign(c.local.Name) || x.p.header == nil) {
+		return nil
+	}
+	c.err = fault.Corruptf("entry at byte %d: unexpected name %q", off, c.local.Name)
+	return nil
+}
+
+// best returns the best of the candidates.
+func (x *repairer) best(c *candidates) (chosen, error) {
+	if c.err == nil {
+		if payload, ok := x.verified(&c.local); ok {
+			return chosen{c.local, c.local, payload}, nil
+		}
+	}
+	if c.recorded {
+		if payload, ok := x.verified(&c.rec); ok {
+			return chosen{c.rec, c.rec, payload}, nil
+		}
+	}
+	if damaged := c.damaged(); damaged != nil && !c.ours(damaged) { // keep it
+		payload, err := x.Payload(damaged)
+		return chosen{*damaged, *damaged, payload}, err
+	}
+	if c.recorded {
+		return chosen{c.canon.ZipEntry, c.rec, c.canon.Payload}, nil
+	}
+	if c.err != nil && c.later {
+		return chosen{}, c.err
+	}
+	return chosen{c.canon.ZipEntry, c.canon.ZipEntry, c.canon.Payload}, nil
+}
+
+// damaged returns the entry that has other bytes than its checksum, or nil if it is not known.
+func (c *candidates) damaged() *czip.ZipEntry {
+	switch {
+	case c.err == nil:
+		return &c.local
+	case c.recorded:
+		return &c.rec
+	}
+	return nil
+}
+
+// ours reports whether a damaged entry may be what this program would write.
+func (c *candidates) ours(e *czip.ZipEntry) bool {
+	return c.canon.Name == e.Name && c.canon.LocalLen() == e.LocalLen() && c.canon.Stored == e.Stored
 }
 
 // verified reads the stored bytes of a metadata entry and reports whether they have its
 // checksum.
 func (x *repairer) verified(e *czip.ZipEntry) ([]byte, bool) {
-	if e.Name == czip.RestPrefix+"0" || e.Stored > x.Size || e.End() > x.Size {
+	if e.Name == firstBlock || e.Stored > x.Size || e.End() > x.Size {
 		return nil, false
 	}
 	b, err := x.Payload(e)
