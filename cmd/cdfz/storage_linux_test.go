@@ -339,3 +339,41 @@ func TestCopiesApart(t *testing.T) {
 		require.NoFileExists(t, "data/a.nc")
 	}
 }
+
+// TestProvedElsewhere gives up an archive that a receipt vouches for if the run has proved another archive of the
+// image, but not for one in memory, nor for the same file on an overlay.
+func TestProvedElsewhere(t *testing.T) {
+	if !nstest.Enter(t) {
+		return
+	}
+	force := []string{"-f", "--replace-other"}
+	tree := func(t *testing.T) (p *placed, replace func(code int, other string, flags ...string) string) {
+		p = newPlaced(t)
+		p.cdfz(0, "archive", "-q", "--receipts", "r.jsonl", "-o", "out/", "data")
+		require.NoError(t, os.MkdirAll("disk", 0o755))
+		return p, func(code int, other string, flags ...string) string {
+			nstest.Copy(t, "data/a.nc", other)
+			b := readFile(t, "data/a.nc")
+			require.NoError(t, os.Remove("data/a.nc"))
+			b[len(b)-1]++
+			require.NoError(t, os.WriteFile("out/a.nc", b, 0o644))
+			require.NoError(t, os.Chtimes("out/a.nc", time.Time{}, time.Now().Add(time.Hour)))
+			args := append([]string{"archive", "-j", "1", "--receipts", "new.jsonl", "--receipts-also", "r.jsonl", "--delete-source"}, flags...)
+			return p.cdfz(code, append(args, other, "out/a.nc")...)
+		}
+	}
+	t.Run("disk", func(t *testing.T) {
+		_, replace := tree(t)
+		replace(0, "disk/a.nc", force...)
+	})
+	t.Run("memory", func(t *testing.T) {
+		_, replace := tree(t)
+		nstest.Mount(t, "tmpfs", "none", "memory", "")
+		require.Contains(t, replace(1, "memory/a.nc", force...), "the existing archive is kept: ")
+	})
+	t.Run("overlay", func(t *testing.T) {
+		p, replace := tree(t)
+		nstest.Overlay(t, p.in("out"), p.in("over"), "")
+		require.Contains(t, replace(1, "over/a.nc", "--replace-changed", "--remove-replaced"), "the old archive was kept as out/a.nc.")
+	})
+}

@@ -157,8 +157,8 @@ func (c *changes) remove(ctx context.Context, v *archiver, in *fileio.Input, rep
 	if err != nil {
 		return kept(err)
 	}
-	if err := v.Receipts.Vouched(ctx, old.path, old.st, held); err != nil {
-		return kept(err)
+	if held.Damage != nil {
+		return kept(held.Damage)
 	}
 	dir, err := v.TargetFolder(rep.Target, in)
 	if err != nil {
@@ -178,6 +178,10 @@ func (c *changes) remove(ctx context.Context, v *archiver, in *fileio.Input, rep
 	}
 	if err := v.restoresSource(ctx, f, st.Size(), rep); err != nil {
 		return kept(fmt.Errorf("%s: %w", rep.Target, err))
+	}
+	// Last, since other runs may delete sources meanwhile.
+	if err := v.Receipts.Vouched(ctx, old.path, old.st, held); err != nil {
+		return kept(err)
 	}
 	if err := protect.RemoveArchive(dir, filepath.Base(old.path), old.st, nil); err != nil {
 		return kept(err)

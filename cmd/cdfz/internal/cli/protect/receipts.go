@@ -13,6 +13,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/receiptfile"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
+	"github.com/cdfz-format/cdfz/internal/nofollow"
 	"github.com/cdfz-format/cdfz/internal/storage"
 	"github.com/cdfz-format/cdfz/remote"
 )
@@ -244,19 +245,20 @@ func (r *Receipts) hasOther(ctx context.Context, list []receiptfile.Found, path 
 }
 
 // isOther reports whether a file is an archive of the same image as an old one, independent of it, and stays where
-// it is.
+// it is: it is flushed, on a file system that keeps it.
 func (r *Receipts) isOther(ctx context.Context, name string, old *storage.Place, image *Held) bool {
-	f, err := os.Open(name)
+	dir, err := os.OpenRoot(filepath.Dir(name))
+	if err != nil {
+		return false
+	}
+	defer dir.Close()
+	f, st, err := nofollow.File(dir, filepath.Base(name), os.O_RDONLY)
 	if err != nil {
 		return false
 	}
 	defer f.Close()
-	st, err := f.Stat()
-	if err != nil || !st.Mode().IsRegular() {
-		return false
-	}
 	place, err := r.Mounts.Of(f)
-	if err != nil || place.Shown() || place.Durable() != nil || place.Same(old) != nil {
+	if err != nil || place.Same(old) != nil || Durable(r.Mounts, "the archive", f, dir) != nil || Settled(f, dir) != nil {
 		return false
 	}
 	held, err := Look(ctx, name, f, st.Size())
