@@ -103,6 +103,10 @@ func SourceLost(ctx context.Context, m *storage.Mounts, r *receiptfile.Receipt) 
 	if err != nil || sum != want || unchanged(f, st) != nil {
 		return lost, nil
 	}
+	// Another run may have deleted it meanwhile, because of the archive that is to go.
+	if now, err := os.Stat(r.Source); err != nil || !os.SameFile(now, st) {
+		return lost, nil
+	}
 	return "", nil
 }
 

@@ -1,6 +1,7 @@
 package protect
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -9,8 +10,18 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/receiptfile"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
+	"github.com/cdfz-format/cdfz/internal/storage"
+	"github.com/cdfz-format/cdfz/internal/storage/storagetest"
 )
+
+func TestMain(m *testing.M) {
+	done := storagetest.OnDisk()
+	code := m.Run()
+	done()
+	os.Exit(code)
+}
 
 // TestDelete lists the sources that are kept.
 func TestDelete(t *testing.T) {
@@ -72,4 +83,37 @@ func TestDelete(t *testing.T) {
 		require.ErrorContains(t, Delete(root, "a", f, st), "locked")
 		require.FileExists(t, name)
 	}
+}
+
+// TestDeletedMeanwhile deletes or moves a source while it is read: another run may do so because of the archive
+// that is to go.
+func TestDeletedMeanwhile(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "a")
+	r := &receiptfile.Receipt{Source: name, Size: 3, SHA256: "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"}
+	for what, meanwhile := range map[string]func() error{
+		"nothing": func() error { return nil },
+		"delete":  func() error { return os.Remove(name) },
+		"move":    func() error { return os.Rename(name, name+".old") },
+	} {
+		require.NoError(t, os.WriteFile(name, []byte("abc"), 0o600))
+		ctx := &looked{Context: t.Context(), do: meanwhile}
+		why, err := SourceLost(ctx, new(storage.Mounts), r)
+		require.NoError(t, err)
+		require.NoError(t, ctx.err)
+		require.Equal(t, what == "nothing", why == "", "%s: %s", what, why)
+	}
+}
+
+// looked calls do when it is first asked for its error.
+type looked struct {
+	context.Context
+	do  func() error
+	err error
+}
+
+func (c *looked) Err() error {
+	if c.do != nil {
+		c.err, c.do = c.do(), nil
+	}
+	return c.Context.Err()
 }
