@@ -426,11 +426,14 @@ func (s *sequence) confirmed(name string) {
 		s.fail("%s was damaged, and is confirmed", name)
 	}
 	for _, c := range s.proofs[name] {
-		b, err := os.ReadFile(c.Archive)
-		if err != nil {
-			s.fail("%s is confirmed, but %v", name, err)
-		}
-		if sum, _ := s.holds(b); sum != c.SHA256 {
+		// An archive that was replaced has a longer name in its folder.
+		kept, err := filepath.Glob(strings.TrimSuffix(c.Archive, fileio.Suffix) + ".*" + fileio.Suffix)
+		require.NoError(s.t, err)
+		if !slices.ContainsFunc(append(kept, c.Archive), func(file string) bool {
+			b, err := os.ReadFile(file)
+			sum, _ := s.holds(b)
+			return err == nil && sum == c.SHA256
+		}) {
 			s.fail("%s is confirmed, but %s does not restore %s", name, c.Archive, c.SHA256[:8])
 		}
 		s.counts.add(1, "receipts confirmed")
