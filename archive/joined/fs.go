@@ -20,7 +20,7 @@ func FS(fsys fs.FS, description string) Opener {
 	return func(_ context.Context, location string, o *archive.OpenOptions) (*archive.File, io.Closer, error) {
 		name := path.Join(path.Dir(description), location)
 		if urls.Is(location) || path.IsAbs(location) || !fs.ValidPath(name) || name[0] == '.' || strings.Contains(name, "/.") {
-			return nil, nil, fmt.Errorf("joined: member %q: expected a file below the folder that is shown, and not a hidden one", urls.Redact(location))
+			return nil, nil, fmt.Errorf("joined: member %q: members must lie below the folder that is shown, in no hidden one", urls.Redact(location))
 		}
 		f, size, err := openBelow(fsys, name)
 		if notExist(err) && !strings.HasSuffix(name, archive.Suffix) {

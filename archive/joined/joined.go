@@ -163,7 +163,7 @@ func Resolve(description, location string) (string, error) {
 	switch remote := urls.Is(description); {
 	case urls.Is(location):
 		if remote && server(location) != server(description) {
-			return "", fmt.Errorf("joined: member %q: expected a file of the server of the description, found another server", urls.Redact(location))
+			return "", fmt.Errorf("joined: member %q: members must be on the server of the description", urls.Redact(location))
 		}
 		return location, nil
 	case remote:

@@ -109,7 +109,7 @@ type bounded struct {
 
 func (b *bounded) Write(p []byte) (int, error) {
 	if b.left -= int64(len(p)); b.left < 0 {
-		return 0, fmt.Errorf("joined: the description has more than %d bytes, shorter locations or fewer files are needed: %w", MaxNcML, archive.ErrOptions)
+		return 0, fmt.Errorf("joined: the description has more than %d bytes, too many for one: %w", MaxNcML, archive.ErrOptions)
 	}
 	return b.w.Write(p)
 }
@@ -125,7 +125,7 @@ func (b *ncmlWriter) text(s string) { _, _ = b.WriteString(s) }
 
 func (b *ncmlWriter) attr(name, value string) {
 	if bad := strings.IndexFunc(value, func(r rune) bool { return r < ' ' || r == utf8.RuneError || r == 0xFFFE || r == 0xFFFF }); bad >= 0 && b.err == nil {
-		b.err = fmt.Errorf("joined: %s %q: expected text that XML can hold, found a control character or bytes that are not UTF-8: %w", name, urls.Redact(value), archive.ErrOptions)
+		b.err = fmt.Errorf("joined: %s %q: XML holds no control characters, and only UTF-8: %w", name, urls.Redact(value), archive.ErrOptions)
 	}
 	b.text(" " + name + "=\"")
 	_ = xml.EscapeText(b.Writer, []byte(value)) // the buffer keeps errors

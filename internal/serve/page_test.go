@@ -230,7 +230,7 @@ func TestPageRefuses(t *testing.T) {
 		{"/api/values/x.nc?var=9&at=0,y,x&by=0", 400, "by: expected the number of a variable, and a series"},
 		{"/api/values/x.nc?var=9&at=x,0,0&by=99", 400, "by: expected the number"},
 		{"/api/values/x.nc?var=9&at=x,0,0&by=8", 400, "by: expected"},
-		{"/api/values/x.nc?var=0&at=x&by=9", 400, "by: expected a variable with the dimension of the series"},
+		{"/api/values/x.nc?var=0&at=x&by=9", 400, "by: expected a variable along the series"},
 		{"/api/values/x.nc?var=9&at=24,y,x", 400, "expected x, y or an index below 24"},
 		{"/api/values/x.nc?var=9&at=-1,y,x", 400, "index below"},
 		{"/api/values/x.nc?var=9&at=0,y,x&max=0", 400, "max: expected a number from 1 to"},

@@ -199,7 +199,7 @@ func (p *place) setBy(h *cdf3.Header, v *cdf3.Var, text string) error {
 	}
 	dims := h.Vars[num].DimIDs
 	if !slices.Contains(dims, v.DimIDs[p.order[0]]) || slices.ContainsFunc(dims, func(dim int) bool { return !slices.Contains(v.DimIDs, dim) }) {
-		return badf("by: expected a variable with the dimension of the series and no others than its variable, found %.80q", text)
+		return badf("by: expected a variable along the series, without other dimensions, found %.80q", text)
 	}
 	p.by = &num
 	return nil

@@ -288,7 +288,7 @@ func (v *archiver) failed(name string, err error) {
 		v.sum.Failed++
 	}
 	if errors.Is(err, syscall.ENAMETOOLONG) {
-		err = terminal.Hinted(err, "cdfz archive -o NAME.cdfz FILE gives the archive another name, and cdfz restore -o the file its own")
+		err = terminal.Hinted(err, "cdfz archive -o NAME.cdfz FILE gives the archive another name")
 	}
 	v.FailFile(name, err)
 }

@@ -46,8 +46,8 @@ func (c *changes) check(v *archiver) error {
 	case v.existing == existingNever:
 		return errors.New("--replace-changed: contradicts --skip-existing=never")
 	case c.removes && v.proof.name == "" && len(v.Receipts.Also) == 0 && !v.ReplaceOther:
-		err := errors.New("--remove-replaced: without --receipts or --receipts-also, nobody can tell whether a source was deleted, and an old archive is all that is left of it")
-		return terminal.Hinted(err, "--replace-other deletes old archives all the same; without --remove-replaced they keep another name")
+		err := errors.New("--remove-replaced: expected --receipts or --receipts-also too")
+		return terminal.Hinted(err, "receipts tell whether an old archive is all that is left of a source; --replace-other deletes it all the same")
 	case c.removes && v.noCheck:
 		return errors.New("--remove-replaced: contradicts --no-check")
 	}
@@ -120,7 +120,7 @@ func (c *changes) keep(v *archiver, in *fileio.Input, e *found) (*replaced, erro
 		name := keptName(base, e.held.Time, n)
 		err := dir.Link(base, name)
 		if err != nil && !errors.Is(err, fs.ErrExist) {
-			return nil, fmt.Errorf("%s: the old archive cannot be kept under the name %s, which takes a hard link: %w", e.path, name, atomicfile.Cause(err))
+			return nil, fmt.Errorf("%s: cannot keep the old archive as %s, a hard link: %w", e.path, name, atomicfile.Cause(err))
 		}
 		now, statErr := dir.Lstat(name)
 		switch same := statErr == nil && os.SameFile(now, st); {

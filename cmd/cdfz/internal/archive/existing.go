@@ -173,8 +173,8 @@ func (v *archiver) differs(ctx context.Context, in *fileio.Input, e *found) erro
 		return err
 	}
 	if src.Size == e.held.Size && e.sameTime {
-		err := fmt.Errorf("%s holds a file of the same size and time with SHA-256 %s, but the source has SHA-256 %s now: if nobody has changed the source, it is damaged, and the archive may be the good copy", e.path, e.held.SHA256, src.SHA256)
-		return terminal.Hinted(err, "cdfz verify checks the archive, cdfz restore -o OUT restores its file for comparing")
+		err := fmt.Errorf("the source has other bytes than its archive: SHA-256 %s, in %s %s", src.SHA256, e.path, e.held.SHA256)
+		return terminal.Hinted(err, "size and time are equal, so the source may be damaged and the archive good; cdfz verify checks the archive")
 	}
 	return fmt.Errorf("%s: %w", e.path, protect.Other(e.held, src))
 }

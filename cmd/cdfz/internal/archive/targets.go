@@ -191,7 +191,7 @@ func (v *archiver) checkEarlier(ctx context.Context) error {
 			same = err != nil || m.size == rec.Size && m.sha256 == rec.SHA256
 		}
 		if !same {
-			err := fmt.Errorf("%s is another file than %s, for which %s has a receipt with the same target %s", terminal.ShowName(j.Name), terminal.ShowName(rec.Source), v.proof.name, path)
+			err := fmt.Errorf("%s: a receipt in %s has the target %s for another file, %s", terminal.ShowName(j.Name), v.proof.name, path, terminal.ShowName(rec.Source))
 			return terminal.Hinted(err, targetsHint)
 		}
 	}

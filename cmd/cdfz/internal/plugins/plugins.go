@@ -152,7 +152,7 @@ func explainNone(a *cli.App, parts, path []string, found int) {
 		a.Message("no plugins in %s", strings.Join(path, ", "))
 	case len(path) == 0 && !listed:
 		a.Message("no plugins, since no folders are searched")
-		a.Message("hint: name folders with --plugin-path or HDF5_PLUGIN_PATH; cdfz plugins path lists those that the word default stands for")
+		a.Message("hint: --plugin-path FOLDERS names folders; --plugin-path default takes those of HDF5")
 	}
 }
 

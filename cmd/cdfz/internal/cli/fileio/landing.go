@@ -40,7 +40,7 @@ func (a *IO) CanMake(j Job, target string) error {
 		return fmt.Errorf("%s: %w: its temporary name has %d bytes, expected at most %d", target, syscall.ENAMETOOLONG, n, longest)
 	}
 	if abs, err := filepath.Abs(target); err == nil && len(abs) > pathMax {
-		a.Message("warning: %s: a path of %d bytes: most programs open paths of up to %d, and receipts need such", target, len(abs), pathMax)
+		a.Message("warning: %s: a path of %d bytes: most programs and receipts take up to %d", target, len(abs), pathMax)
 	}
 	cannot := func(err error) error { return &atomicfile.FolderError{Dir: filepath.Dir(target), Err: err} }
 	if a.IsDirDest() {

@@ -100,7 +100,7 @@ func ExplainNotArchive(in *Input, err error) error {
 		}
 		return fmt.Errorf("%w: it is %s", err, k)
 	case errors.Is(err, archive.ErrCorrupt):
-		return terminal.Hinted(err, "cdfz repair rebuilds the end of an archive after an intact manifest, and heals more if there is parity; cdfz verify lists all damage, cdfz restore --salvage restores the rest")
+		return terminal.Hinted(err, "cdfz repair rebuilds the end of an archive; cdfz restore --salvage restores what is intact")
 	}
 	return err
 }

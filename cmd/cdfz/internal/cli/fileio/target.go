@@ -431,7 +431,7 @@ func (a *IO) overwriteHint() string {
 	if a.Overwrites != nil {
 		return "-f overwrites it if it is " + a.Overwrites.Name
 	}
-	return "-f overwrites it, unless it is an archive or a netCDF file and the new one holds something else"
+	return "-f overwrites it, but no archive or netCDF file that holds something else"
 }
 
 // targetHint adds advice to an error of a target.

@@ -293,8 +293,8 @@ func (r *File) unchanged() error {
 		return err
 	}
 	if st.Size() != r.size || string(got) != string(text) {
-		return fmt.Errorf("another program has changed the file: expected %d bytes and %d lines in its head, found %d bytes and the head %q",
-			r.size, r.onDisk.Lines, st.Size(), got)
+		return fmt.Errorf("another program has changed the file: expected %d bytes and the head %q, found %d bytes and the head %q",
+			r.size, text, st.Size(), got)
 	}
 	return nil
 }
