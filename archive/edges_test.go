@@ -78,7 +78,7 @@ var edges = map[string][]string{
 	"lorenz/internal/text":             {"lorenz/internal/entropy", "lorenz/internal/kernels"},
 	"internal/spec":                    {"filters"}, // the text of chains
 	"internal/plugin":                  {"filters", "filters/all", "internal/hostproto"},
-	"internal/folderview":              {"internal/nofollow"}, // the rules of archive.FS, internal/mount and internal/serve
+	"internal/folderview":              {"internal/nofollow"}, // the rules of archive.FS, fusefs and internal/serve
 	"internal/hostproto":               {},                    // used by internal/plugin and by the command cdfz-plugin-host
 	"slab":                             {"cdf3", "internal/ioat"},
 	"unlimited":                        {"cdf3", "internal/ioat"},
@@ -117,9 +117,9 @@ var edges = map[string][]string{
 	"archive/ncapi":                   {"archive", "cdf3", "slab"},                                   // a nested module
 	"fleet":                           {"fleet/internal/runlog", "internal/atomicfile", "remote/s3"}, // a nested module
 	"fleet/internal/runlog":           {},                                                            // of the nested module
-	"internal/mount":                  {"archive", "internal/folderview", "internal/folderview/joinedfiles", "internal/nofollow", "internal/storage"},
+	"cmd/cdfz/internal/fusefs":        {"archive", "internal/folderview", "internal/folderview/joinedfiles", "internal/nofollow", "internal/storage"},
 	"internal/folderview/joinedfiles": {"archive", "archive/joined", "internal/folderview"}, // for mount and serve
-	"internal/mountns":                {"internal/mount"},                                   // cdfz run
+	"cmd/cdfz/internal/run/mountns":   {"cmd/cdfz/internal/fusefs"},                         // cdfz run
 	"internal/serve":                  {"archive", "internal/filetime", "internal/folderview", "internal/folderview/joinedfiles", "internal/serve/dap", "internal/serve/page", "internal/storage"},
 	"internal/serve/page":             {"archive", "cdf3", "cf", "export", "filters", "internal/choices", "slab"},
 	"internal/serve/dap":              {"cdf3", "slab"}, // the protocol, for any source

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"github.com/cdfz-format/cdfz/internal/mount"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/fusefs"
 	"github.com/cdfz-format/cdfz/internal/nstest"
 	"github.com/cdfz-format/cdfz/internal/serve"
 )
@@ -145,7 +145,7 @@ func TestYears(t *testing.T) {
 
 	// Views.
 	require.NoError(t, os.Mkdir("m/view", 0o755))
-	mounted, err := mount.Mount("m/e", "m/view", nil)
+	mounted, err := fusefs.Mount("m/e", "m/view", nil)
 	require.NoError(t, err)
 	defer mounted.Close()
 	for name, at := range times {

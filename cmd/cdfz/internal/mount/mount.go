@@ -1,5 +1,4 @@
-// Package mount is the verb mount: the original files of archives in a folder. The module's package
-// internal/mount does the work.
+// Package mount is the verb mount: the original files of archives in a folder. Package fusefs does the work.
 package mount
 
 import (
@@ -16,7 +15,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/stop"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
-	"github.com/cdfz-format/cdfz/internal/mount"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/fusefs"
 )
 
 // mountGrace is the time that unmounting may take after a signal. It starts another
@@ -24,7 +23,7 @@ import (
 const mountGrace = 10 * time.Second
 
 func Command(a *cli.App) *cobra.Command {
-	var o mount.Options
+	var o fusefs.Options
 	cmd := &cobra.Command{
 		Use:   "mount [flags] SRC MNT",
 		Short: "Show the original files of archives in a folder",
@@ -72,8 +71,8 @@ Linux with 64 bits only. Users other than root need the program fusermount3 (Deb
 }
 
 // serveMount mounts and waits for the end.
-func serveMount(ctx context.Context, a *cli.App, src, at string, o *mount.Options) error {
-	s, err := mount.Mount(src, at, o)
+func serveMount(ctx context.Context, a *cli.App, src, at string, o *fusefs.Options) error {
+	s, err := fusefs.Mount(src, at, o)
 	if err != nil {
 		return err
 	}
@@ -97,9 +96,9 @@ func failMount(a *cli.App, at string, err error) {
 		at, err = p.Path, p.Err
 	}
 	switch {
-	case errors.Is(err, mount.ErrInside):
+	case errors.Is(err, fusefs.ErrInside):
 		err = terminal.Hinted(err, "mount on a folder elsewhere, or on SRC")
-	case errors.Is(err, mount.ErrNoFUSE):
+	case errors.Is(err, fusefs.ErrNoFUSE):
 		err = terminal.Hinted(err, "load the kernel's module fuse, or give a container the device and the capability SYS_ADMIN")
 	case errors.Is(err, errors.ErrUnsupported):
 		err = errors.New("cdfz mount works on Linux with 64 bits only")

@@ -1,5 +1,5 @@
-// Package run is the verb run: a command that sees the original files in the place of archives. The
-// module's packages internal/mountns and internal/mount do the work.
+// Package run is the verb run: a command that sees the original files in the place of archives. Packages
+// mountns and fusefs do the work.
 package run
 
 import (
@@ -18,8 +18,8 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/stop"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
-	"github.com/cdfz-format/cdfz/internal/mount"
-	"github.com/cdfz-format/cdfz/internal/mountns"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/fusefs"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/run/mountns"
 )
 
 // Exit codes for a command that cannot be started, as in shells, env and nohup.
@@ -31,7 +31,7 @@ const (
 // options are those of the command line.
 type options struct {
 	folders []string
-	mount   mount.Options
+	mount   fusefs.Options
 
 	// For the processes that the verb starts.
 	role     string
@@ -219,10 +219,10 @@ func cause(err error) error {
 func (o *options) serve(a *cli.App) {
 	o.mount.Workers, o.mount.OneOwner = a.Workers, o.oneOwner
 	if o.mount.Cache == 0 {
-		o.mount.Cache = mount.DefaultCache
+		o.mount.Cache = fusefs.DefaultCache
 	}
 	o.mount.Cache = max(1, o.mount.Cache/int64(len(o.folders)))
-	err := mountns.Serve(o.socket, o.folders, func(folder string) *mount.Options {
+	err := mountns.Serve(o.socket, o.folders, func(folder string) *fusefs.Options {
 		m := o.mount
 		m.Warn = func(name string, err error) {
 			name = shown(filepath.Join(folder, name))
@@ -265,7 +265,7 @@ func fail(a *cli.App, err error) {
 	case errors.Is(err, mountns.ErrServer):
 		a.SetCode(terminal.ExitFailed) // which has printed the reason
 		return
-	case errors.Is(err, mount.ErrNoFUSE):
+	case errors.Is(err, fusefs.ErrNoFUSE):
 		name = "run"
 		err = terminal.Hinted(err, "load the kernel's module fuse, or give a container the device; or %s", instead)
 	case errors.As(err, &refused), name == "/dev/fuse":

@@ -1,6 +1,6 @@
 //go:build linux && !386 && !arm
 
-package mount
+package fusefs
 
 import (
 	"bytes"
@@ -48,7 +48,7 @@ func newFixture(t *testing.T, only string, o Options) *fixture {
 }
 
 func climate(t *testing.T) []byte {
-	b, err := os.ReadFile("../../testdata/classic/cdf2_climate.nc")
+	b, err := os.ReadFile("../../../../testdata/classic/cdf2_climate.nc")
 	require.NoError(t, err)
 	return b
 }
@@ -245,7 +245,7 @@ func TestTreeReplaced(t *testing.T) {
 	again, _ := f.lookup(1, "a.nc")
 	require.Equal(t, node.NodeId, again.NodeId)
 
-	other, err := os.ReadFile("../../testdata/classic/cdf1_attrs.nc")
+	other, err := os.ReadFile("../../../../testdata/classic/cdf1_attrs.nc")
 	require.NoError(t, err)
 	f.pack("a.nc.cdfz", other)
 	_, _, status = f.openNode(node.NodeId)

@@ -1,6 +1,6 @@
 //go:build linux && !386 && !arm
 
-package mount
+package fusefs
 
 import (
 	"context"

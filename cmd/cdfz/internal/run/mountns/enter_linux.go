@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/cdfz-format/cdfz/internal/mount"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/fusefs"
 )
 
 // ErrServer reports that the server has ended. It has printed the reason.
@@ -33,7 +33,7 @@ func Enter(socket int, folders []string) error {
 		return refused("/proc/sys", failed("mount", err))
 	}
 	for _, at := range folders {
-		device, err := mount.MountDevice(at)
+		device, err := fusefs.MountDevice(at)
 		if err != nil {
 			var p *fs.PathError
 			if errors.As(err, &p) && p.Path == at {
@@ -51,7 +51,7 @@ func Enter(socket int, folders []string) error {
 		return ErrServer
 	}
 	for _, at := range folders {
-		mount.MoreReadAhead(at)
+		fusefs.MoreReadAhead(at)
 	}
 	return nil
 }

@@ -7,23 +7,23 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/cdfz-format/cdfz/internal/mount"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/fusefs"
 )
 
 // Serve serves the folders that Enter mounts, in the same order. It returns when the last process in
 // the namespace has ended. It closes standard error when the command has ended or the first
 // process is dead. options makes the options for a folder.
-func Serve(socket int, folders []string, options func(folder string) *mount.Options) error {
+func Serve(socket int, folders []string, options func(folder string) *fusefs.Options) error {
 	unix.CloseOnExec(socket)
 	defer unix.Close(socket)
-	unix.Umask(0) // see mount.Serve
+	unix.Umask(0) // see fusefs.Serve
 	var ends []<-chan struct{}
 	for _, at := range folders {
 		device, err := receiveFile(socket)
 		if err != nil || device == nil {
 			return err // the other side has printed the reason
 		}
-		done, err := mount.Serve(device, at, options(at))
+		done, err := fusefs.Serve(device, at, options(at))
 		if err != nil {
 			return err
 		}

@@ -7,7 +7,7 @@ import (
 	"os"
 	"os/exec"
 
-	"github.com/cdfz-format/cdfz/internal/mount"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/fusefs"
 )
 
 // Self makes a command line of this program.
@@ -32,7 +32,7 @@ func Enter(int, []string) error { return errors.ErrUnsupported }
 func Exec(string, []string) error { return errors.ErrUnsupported }
 
 // Serve returns errors.ErrUnsupported.
-func Serve(int, []string, func(string) *mount.Options) error { return errors.ErrUnsupported }
+func Serve(int, []string, func(string) *fusefs.Options) error { return errors.ErrUnsupported }
 
 // Code returns the exit code of a command.
 func Code(state *os.ProcessState) int { return state.ExitCode() }

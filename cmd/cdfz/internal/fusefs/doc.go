@@ -1,4 +1,4 @@
-// Package mount shows a folder of archives as a folder of the original netCDF files: a
+// Package fusefs shows a folder of archives as a folder of the original netCDF files: a
 // read-only FUSE file system. The archive x.nc.cdfz appears as x.nc, with the size of
 // the image, and the times, owner and permissions of the archive. The description x.ncml
 // of joined files appears as x.nc, too, but not for other users. Everything else appears
@@ -15,7 +15,7 @@
 // Symbolic links appear unchanged, except that one named x.nc.cdfz that leads to an
 // archive inside the source appears as the file x.nc. Links that leave the source are
 // never followed by the server.
-package mount
+package fusefs
 
 import (
 	"errors"
