@@ -129,7 +129,7 @@ var edges = map[string][]string{
 	"internal/export/netcdf4":         {"archive", "cdf3", "internal/export/hdf5", "filters", "internal/ioat"},
 	"internal/export/zarr":            {"archive", "cdf3", "filters", "filters/all", "internal/atomicfile"}, // writes blosc
 	"internal/refs":                   {"archive", "archive/joined", "filters", "internal/atomicfile"},
-	"internal/catalogue":              {"archive", "cdf3", "cf", "internal/atomicfile", "slab"}, // cdfz catalogue and cdfz find
+	"cmd/cdfz/internal/cataloguefile": {"archive", "cdf3", "cf", "internal/atomicfile", "slab"}, // cdfz catalogue and cdfz find
 	"cdl":                             {"cdf3", "cf", "slab"},                                   // text from headers and values, wherever they come from
 	"internal/cdlgen":                 {"cdf3", "filters", "internal/atomicfile", "internal/spec"},
 

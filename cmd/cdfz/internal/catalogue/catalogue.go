@@ -1,5 +1,5 @@
-// Package catalogue is the verb catalogue: a table of the variables of many archives. The module's package
-// internal/catalogue does the work.
+// Package catalogue is the verb catalogue: a table of the variables of many archives. Package cataloguefile
+// does the work.
 package catalogue
 
 import (
@@ -15,12 +15,12 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cataloguefile"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/protect"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
-	"github.com/cdfz-format/cdfz/internal/catalogue"
 	"github.com/cdfz-format/cdfz/remote"
 )
 
@@ -151,7 +151,7 @@ func (v *cataloguer) run(ctx context.Context) {
 		v.FailFile(name, err)
 		return
 	}
-	b := catalogue.NewBuilder()
+	b := cataloguefile.NewBuilder()
 	defer b.Close()
 	for _, name := range v.parts {
 		in, r, err := v.openPart(ctx, name)
@@ -204,7 +204,7 @@ func (v *cataloguer) mayReplace(ctx context.Context) error {
 
 // checkCatalogue returns an error for a file that is no catalogue.
 func checkCatalogue(in io.ReaderAt, size int64) error {
-	r, err := catalogue.Open(in, size)
+	r, err := cataloguefile.Open(in, size)
 	if err == nil {
 		r.Close()
 	}
@@ -212,12 +212,12 @@ func checkCatalogue(in io.ReaderAt, size int64) error {
 }
 
 // openPart opens a FILE that is a catalogue.
-func (v *cataloguer) openPart(ctx context.Context, name string) (*fileio.Input, *catalogue.Reader, error) {
+func (v *cataloguer) openPart(ctx context.Context, name string) (*fileio.Input, *cataloguefile.Reader, error) {
 	in, err := v.Open(ctx, name)
 	if err != nil {
 		return nil, nil, err
 	}
-	r, err := catalogue.Open(in.R, in.Size)
+	r, err := cataloguefile.Open(in.R, in.Size)
 	if err != nil {
 		in.Close()
 		return nil, nil, err
@@ -226,7 +226,7 @@ func (v *cataloguer) openPart(ctx context.Context, name string) (*fileio.Input, 
 }
 
 // addFiles adds the rows of files, and returns the number of these. ok is false if nothing may be written.
-func (v *cataloguer) addFiles(ctx context.Context, b *catalogue.Builder) (added int64, ok bool) {
+func (v *cataloguer) addFiles(ctx context.Context, b *cataloguefile.Builder) (added int64, ok bool) {
 	if len(v.files) == 0 && v.Select.From == "" {
 		return 0, true
 	}
@@ -284,7 +284,7 @@ func (v *cataloguer) addFiles(ctx context.Context, b *catalogue.Builder) (added 
 const fileMemory = 24 << 20
 
 // describe returns the rows of a file.
-func (v *cataloguer) describe(ctx context.Context, a *cli.App, j fileio.Job) ([]catalogue.Row, error) {
+func (v *cataloguer) describe(ctx context.Context, a *cli.App, j fileio.Job) ([]cataloguefile.Row, error) {
 	in, err := a.OpenJob(ctx, j)
 	if err != nil {
 		return nil, err
@@ -296,19 +296,19 @@ func (v *cataloguer) describe(ctx context.Context, a *cli.App, j fileio.Job) ([]
 	if err != nil {
 		return nil, fileio.ExplainNotNetCDF(in, err)
 	}
-	file := &catalogue.File{Name: terminal.ReportName(j.Name), Size: in.Size, Image: fileio.BaseName(j.Name)}
+	file := &cataloguefile.File{Name: terminal.ReportName(j.Name), Size: in.Size, Image: fileio.BaseName(j.Name)}
 	if !remote.IsURL(j.Name) && j.Name != terminal.StdinName {
 		file.Name = filepath.Clean(j.Name)
 	}
 	if info, ok := f.Info(); ok {
 		file.Proved = v.proofs.last(v.App, j.Name, in, info.SHA256)
 	}
-	rows, err := catalogue.Describe(ctx, f, file)
+	rows, err := cataloguefile.Describe(ctx, f, file)
 	return rows, fileio.ExplainDamage(err, f, "cdfz verify lists all damage")
 }
 
 // write writes OUT.
-func (v *cataloguer) write(ctx context.Context, b *catalogue.Builder, s *fileio.Sink, rep *report) error {
+func (v *cataloguer) write(ctx context.Context, b *cataloguefile.Builder, s *fileio.Sink, rep *report) error {
 	n, err := b.Write(ctx, s)
 	if err != nil {
 		return err

@@ -14,20 +14,20 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cataloguefile"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
-	"github.com/cdfz-format/cdfz/internal/catalogue"
 )
 
 // finder runs the verb find.
 type finder struct {
 	*cli.App
 	catalogues []string
-	query      catalogue.Query
+	query      cataloguefile.Query
 	long, null bool
 	stac       bool
-	item       *catalogue.Item // of the last file that was found, with --stac
+	item       *cataloguefile.Item // of the last file that was found, with --stac
 	found      bool
 	table      [][]string
 	held       int // bytes of the table
@@ -83,11 +83,11 @@ The exit code is 1 if nothing is found.`,
 	}
 	cli.Flags(cmd, "Conditions", func(f *pflag.FlagSet) {
 		f.StringArrayVar(&v.catalogues, "catalogue", nil, "search `CAT.parquet`; repeatable")
-		f.Var(&parsed{"TIME", func(s string) (err error) { v.query.Times, err = catalogue.ParseTimes(s); return err }}, "time", "find times in a year, month, day or FROM..TO")
-		f.Var(&parsed{"W,S,E,N", func(s string) (err error) { v.query.Box, err = catalogue.ParseBox(s); return err }}, "bbox", "find boxes that overlap with this one, in degrees")
+		f.Var(&parsed{"TIME", func(s string) (err error) { v.query.Times, err = cataloguefile.ParseTimes(s); return err }}, "time", "find times in a year, month, day or FROM..TO")
+		f.Var(&parsed{"W,S,E,N", func(s string) (err error) { v.query.Box, err = cataloguefile.ParseBox(s); return err }}, "bbox", "find boxes that overlap with this one, in degrees")
 		f.StringArrayVar(&v.query.StandardNames, "standard-name", nil, "find this standard_name, or those that match a `PATTERN`; repeatable")
 		f.Var(&parsed{"NAME=VALUE", func(s string) error {
-			c, err := catalogue.ParseAttribute(s)
+			c, err := cataloguefile.ParseAttribute(s)
 			v.query.Attributes = append(v.query.Attributes, c)
 			return err
 		}}, "attr", "find this attribute of variable or file; repeatable, all must match")
@@ -133,7 +133,7 @@ func (v *finder) check() error {
 		return errors.New("expected one of --long, --null, --stac and --json")
 	}
 	for _, p := range append(v.query.Variables, v.query.StandardNames...) {
-		if err := catalogue.CheckPattern(p); err != nil {
+		if err := cataloguefile.CheckPattern(p); err != nil {
 			return err
 		}
 	}
@@ -167,7 +167,7 @@ func (v *finder) search(ctx context.Context, name string) error {
 		return err
 	}
 	defer in.Close()
-	c, err := catalogue.Open(in.R, in.Size)
+	c, err := cataloguefile.Open(in.R, in.Size)
 	if err != nil {
 		return err
 	}
@@ -191,7 +191,7 @@ func (v *finder) search(ctx context.Context, name string) error {
 		case v.stac:
 			if v.item == nil || r.Name() != last {
 				v.endItem()
-				v.item = catalogue.NewItem(r)
+				v.item = cataloguefile.NewItem(r)
 			}
 			v.item.Add(r)
 		case v.JSON:
@@ -233,7 +233,7 @@ func (v *finder) addLine(line []string) {
 }
 
 // dims is (time=24,lat=16) for a row.
-func dims(r *catalogue.Row) string {
+func dims(r *cataloguefile.Row) string {
 	words := make([]string, len(r.Shape))
 	for i, n := range r.Shape {
 		words[i] = display.Quoted(r.Dimensions[i]) + "=" + strconv.FormatInt(n, 10)
@@ -242,7 +242,7 @@ func dims(r *catalogue.Row) string {
 }
 
 // times is 1987-01-01..1987-12-31 for a row. Midnight is left out.
-func times(r *catalogue.Row) string {
+func times(r *cataloguefile.Row) string {
 	if r.TimeStart == "" {
 		return "-"
 	}
@@ -271,7 +271,7 @@ func span(lo, hi *float64) string {
 // degrees formats an angle with six decimals at most.
 func degrees(x float64) string { return strconv.FormatFloat(display.Round(x, 6), 'f', -1, 64) }
 
-func longitudes(r *catalogue.Row) string {
+func longitudes(r *cataloguefile.Row) string {
 	if r.LonCircle {
 		return span(r.LonMin, r.LonMax) + " (all)"
 	}
@@ -305,7 +305,7 @@ type row struct {
 	Proved       string   `json:"proved,omitempty"`
 }
 
-func jsonOf(r *catalogue.Row) *row {
+func jsonOf(r *cataloguefile.Row) *row {
 	o := &row{
 		File: r.Path, FileBytes: []byte(r.PathBytes), Image: r.Image, SHA256: r.SHA256, ImageSize: r.ImageSize, ArchiveSize: r.ArchiveSize,
 		Variable: r.Variable, Type: r.Type, Dims: r.Dimensions, Shape: r.Shape, Units: r.Units, StandardName: r.StandardName, LongName: r.LongName,

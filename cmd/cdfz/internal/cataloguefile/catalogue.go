@@ -1,4 +1,4 @@
-// Package catalogue makes and reads catalogues: Parquet files with a row for each variable of each archive
+// Package cataloguefile makes and reads catalogues: Parquet files with a row for each variable of each archive
 // or classic netCDF file.
 //
 //	describe.go  a file to rows
@@ -14,7 +14,7 @@
 //
 // parquet-go reads and writes the files. A catalogue may come from anybody, and parquet-go trusts the
 // lengths in its pages and metadata: package catalogue checks each first, in pages.go and thrift.go.
-package catalogue
+package cataloguefile
 
 import "strings"
 
