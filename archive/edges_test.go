@@ -113,25 +113,25 @@ var edges = map[string][]string{
 	"archive/joined":   {"archive", "cdf3", "cf", "internal/ioat", "internal/urls", "slab"},
 	"internal/choices": {"archive", "cdf3", "filters", "lorenz"}, // what info --why and the page show
 
-	"archive/parity":                  {"archive/internal/czip", "archive/internal/fault", "archive/internal/plan", "internal/ioat"},
-	"archive/ncapi":                   {"archive", "cdf3", "slab"},                                   // a nested module
-	"fleet":                           {"fleet/internal/runlog", "internal/atomicfile", "remote/s3"}, // a nested module
-	"fleet/internal/runlog":           {},                                                            // of the nested module
-	"cmd/cdfz/internal/fusefs":        {"archive", "internal/folderview", "internal/folderview/joinedfiles", "internal/nofollow", "internal/storage"},
-	"internal/folderview/joinedfiles": {"archive", "archive/joined", "internal/folderview"}, // for mount and serve
-	"cmd/cdfz/internal/run/mountns":   {"cmd/cdfz/internal/fusefs"},                         // cdfz run
-	"internal/serve":                  {"archive", "internal/filetime", "internal/folderview", "internal/folderview/joinedfiles", "internal/serve/dap", "internal/serve/page", "internal/storage"},
-	"internal/serve/page":             {"archive", "cdf3", "cf", "export", "filters", "internal/choices", "slab"},
-	"internal/serve/dap":              {"cdf3", "slab"}, // the protocol, for any source
-	"cf":                              {"cdf3", "slab"},
-	"export":                          {"cdf3", "slab", "cf"},
-	"internal/export/hdf5":            {}, // the format, for any data
-	"internal/export/netcdf4":         {"archive", "cdf3", "internal/export/hdf5", "filters", "internal/ioat"},
-	"internal/export/zarr":            {"archive", "cdf3", "filters", "filters/all", "internal/atomicfile"}, // writes blosc
-	"internal/refs":                   {"archive", "archive/joined", "filters", "internal/atomicfile"},
-	"cmd/cdfz/internal/cataloguefile": {"archive", "cdf3", "cf", "internal/atomicfile", "slab"}, // cdfz catalogue and cdfz find
-	"cdl":                             {"cdf3", "cf", "slab"},                                   // text from headers and values, wherever they come from
-	"internal/cdlgen":                 {"cdf3", "filters", "internal/atomicfile", "internal/spec"},
+	"archive/parity":                   {"archive/internal/czip", "archive/internal/fault", "archive/internal/plan", "internal/ioat"},
+	"archive/ncapi":                    {"archive", "cdf3", "slab"},                                   // a nested module
+	"fleet":                            {"fleet/internal/runlog", "internal/atomicfile", "remote/s3"}, // a nested module
+	"fleet/internal/runlog":            {},                                                            // of the nested module
+	"cmd/cdfz/internal/fusefs":         {"archive", "internal/folderview", "internal/folderview/joinedfiles", "internal/nofollow", "internal/storage"},
+	"internal/folderview/joinedfiles":  {"archive", "archive/joined", "internal/folderview"}, // for mount and serve
+	"cmd/cdfz/internal/run/mountns":    {"cmd/cdfz/internal/fusefs"},                         // cdfz run
+	"internal/serve":                   {"archive", "internal/filetime", "internal/folderview", "internal/folderview/joinedfiles", "internal/serve/dap", "internal/serve/page", "internal/storage"},
+	"internal/serve/page":              {"archive", "cdf3", "cf", "export", "filters", "internal/choices", "slab"},
+	"internal/serve/dap":               {"cdf3", "slab"}, // the protocol, for any source
+	"cf":                               {"cdf3", "slab"},
+	"export":                           {"cdf3", "slab", "cf"},
+	"cmd/cdfz/internal/export/hdf5":    {}, // the format, for any data
+	"cmd/cdfz/internal/export/netcdf4": {"archive", "cdf3", "cmd/cdfz/internal/export/hdf5", "filters", "internal/ioat"},
+	"cmd/cdfz/internal/export/zarr":    {"archive", "cdf3", "filters", "filters/all", "internal/atomicfile"}, // writes blosc
+	"cmd/cdfz/internal/export/refs":    {"archive", "archive/joined", "filters", "internal/atomicfile"},
+	"cmd/cdfz/internal/cataloguefile":  {"archive", "cdf3", "cf", "internal/atomicfile", "slab"}, // cdfz catalogue and cdfz find
+	"cdl":                              {"cdf3", "cf", "slab"},                                   // text from headers and values, wherever they come from
+	"internal/cdlgen":                  {"cdf3", "filters", "internal/atomicfile", "internal/spec"},
 
 	// What vouches for a file, what may be done with it, the files of a run: fileio asks protect before it replaces one.
 	"cmd/cdfz/internal/cli/receiptfile": {"archive", "cmd/cdfz/internal/cli/terminal", "internal/access", "internal/atomicfile", "internal/filetime", "internal/urls"},

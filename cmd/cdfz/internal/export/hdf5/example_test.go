@@ -6,7 +6,7 @@ import (
 	"log"
 	"os"
 
-	"github.com/cdfz-format/cdfz/internal/export/hdf5"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/export/hdf5"
 )
 
 // Write a file with one dataset of two chunks.

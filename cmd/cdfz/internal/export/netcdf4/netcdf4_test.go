@@ -133,7 +133,7 @@ func TestWorkers(t *testing.T) {
 // TestRefused checks files that netCDF-4 cannot hold, and filters that HDF5 lacks.
 func TestRefused(t *testing.T) {
 	for _, name := range []string{"cdf1_names_duplicate.nc", "cdf2_names_duplicate.nc"} {
-		f, err := archive.Open(ctx, filepath.Join("../../../testdata/classic", name), nil)
+		f, err := archive.Open(ctx, filepath.Join("../../../../../testdata/classic", name), nil)
 		require.NoError(t, err)
 		_, err = Write(ctx, nil, f, nil)
 		require.ErrorIs(t, err, ErrLimit)

@@ -19,8 +19,8 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/export/hdf5"
 	"github.com/cdfz-format/cdfz/filters"
-	"github.com/cdfz-format/cdfz/internal/export/hdf5"
 )
 
 // mostBeyond bounds the part of a variable beyond the end of the original, which is written as

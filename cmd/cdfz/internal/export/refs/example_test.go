@@ -9,7 +9,7 @@ import (
 	"os"
 
 	"github.com/cdfz-format/cdfz/archive"
-	"github.com/cdfz-format/cdfz/internal/refs"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/export/refs"
 )
 
 // Write references to the blocks of an archive, with which fsspec reads it at its place.
@@ -20,7 +20,7 @@ func ExampleWriteJSON() {
 		}
 	}
 	ctx := context.Background()
-	image, err := os.ReadFile("../../testdata/classic/cdf2_climate.nc")
+	image, err := os.ReadFile("../../../../../testdata/classic/cdf2_climate.nc")
 	check(err)
 	var b bytes.Buffer
 	o := &archive.WriteOptions{Preset: archive.PresetPortable, Zarr: archive.ZarrAlways}

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/cdfz-format/cdfz/internal/export/hdf5"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/export/hdf5"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 

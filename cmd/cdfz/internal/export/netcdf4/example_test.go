@@ -7,13 +7,13 @@ import (
 	"os"
 
 	"github.com/cdfz-format/cdfz/archive"
-	"github.com/cdfz-format/cdfz/internal/export/netcdf4"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/export/netcdf4"
 )
 
 // Write a netCDF file, or its archive, as a netCDF-4 file.
 func ExampleWrite() {
 	ctx := context.Background()
-	f, err := archive.Open(ctx, "../../../testdata/classic/cdf2_climate.nc", nil)
+	f, err := archive.Open(ctx, "../../../../../testdata/classic/cdf2_climate.nc", nil)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/export/refs"
 	"github.com/cdfz-format/cdfz/filters"
-	"github.com/cdfz-format/cdfz/internal/refs"
 )
 
 // sums prints the SHA-256 of the big-endian values of each array. Debian has no zarr that

@@ -9,13 +9,13 @@ import (
 	"path/filepath"
 
 	"github.com/cdfz-format/cdfz/archive"
-	"github.com/cdfz-format/cdfz/internal/export/zarr"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/export/zarr"
 )
 
 // Write a netCDF file, or its archive, as a Zarr store.
 func ExampleWrite() {
 	ctx := context.Background()
-	f, err := archive.Open(ctx, "../../../testdata/classic/cdf2_climate.nc", nil)
+	f, err := archive.Open(ctx, "../../../../../testdata/classic/cdf2_climate.nc", nil)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -5,8 +5,8 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/export/hdf5"
 	"github.com/cdfz-format/cdfz/filters"
-	"github.com/cdfz-format/cdfz/internal/export/hdf5"
 )
 
 // Names of netCDF-C (libhdf5/nc4hdf.c).

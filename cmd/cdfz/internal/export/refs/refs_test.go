@@ -18,7 +18,7 @@ var ctx = context.Background()
 
 // TestPlaces checks that each reference is the chunk that the Zarr view has.
 func TestPlaces(t *testing.T) {
-	image, err := os.ReadFile("../../testdata/classic/cdf2_climate.nc")
+	image, err := os.ReadFile("../../../../../testdata/classic/cdf2_climate.nc")
 	require.NoError(t, err)
 	for _, mode := range []archive.ZarrMode{archive.ZarrAlways, archive.ZarrNever} {
 		var ar, b bytes.Buffer
@@ -76,7 +76,7 @@ func TestRefused(t *testing.T) {
 // TestMask has an archive of another writer, with a block for which a filter was left out
 // that every block should have.
 func TestMask(t *testing.T) {
-	b, err := os.ReadFile("../../testdata/vectors/good/mask_required")
+	b, err := os.ReadFile("../../../../../testdata/vectors/good/mask_required")
 	require.NoError(t, err)
 	_, b, _ = bytes.Cut(b, []byte("\n\n"))
 	f, err := archive.New(bytes.NewReader(b), int64(len(b)), nil)

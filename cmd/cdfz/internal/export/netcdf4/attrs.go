@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/cdfz-format/cdfz/cdf3"
-	"github.com/cdfz-format/cdfz/internal/export/hdf5"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/export/hdf5"
 )
 
 // Names of netCDF-C's own attributes (libhdf5/nc4hdf.c).

@@ -33,7 +33,7 @@ var built = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	buildDir = dir
-	out, err := exec.Command("make", "-s", "-C", "../../../c", "hdf5", "OUT="+dir).CombinedOutput()
+	out, err := exec.Command("make", "-s", "-C", "../../../../../c", "hdf5", "OUT="+dir).CombinedOutput()
 	if err != nil {
 		err = fmt.Errorf("make: %w: %s", err, out)
 	}
@@ -102,7 +102,7 @@ func TestJudgeLorenz(t *testing.T) {
 // lorenz in the options all are encoded with shuffle and deflate.
 func TestJudgeLorenzRest(t *testing.T) {
 	plugin(t)
-	image, err := os.ReadFile("../../../testdata/classic/cdf2_climate.nc")
+	image, err := os.ReadFile("../../../../../testdata/classic/cdf2_climate.nc")
 	require.NoError(t, err)
 	f := archived(t, image, archive.WriteOptions{})
 	name, res := exported(t, f, withLorenz)
@@ -140,7 +140,7 @@ print(*[[q.get_filter(i)[0] for i in range(q.get_nfilters())] for q in p])`
 // TestJudgeLorenzPrograms reads and copies an export with blocks of lorenz with several programs.
 func TestJudgeLorenzPrograms(t *testing.T) {
 	plugin(t)
-	image, err := os.ReadFile("../../../testdata/classic/cdf2_climate.nc")
+	image, err := os.ReadFile("../../../../../testdata/classic/cdf2_climate.nc")
 	require.NoError(t, err)
 	in, dir := file(t, image), t.TempDir()
 	f := archived(t, image, archive.WriteOptions{Block: archive.MinBlock})
@@ -275,7 +275,7 @@ print("ok")`, t.TempDir()))
 // only the process knows, as those of Python packages have.
 func TestJudgeLorenzLibraries(t *testing.T) {
 	plugin(t)
-	image, err := os.ReadFile("../../../testdata/classic/cdf2_climate.nc")
+	image, err := os.ReadFile("../../../../../testdata/classic/cdf2_climate.nc")
 	require.NoError(t, err)
 	name, _ := exported(t, archived(t, image, archive.WriteOptions{}), withLorenz)
 	require.Equal(t, "ok\n", python(t, `

@@ -183,7 +183,7 @@ print(n)`, name, list), text)
 
 // TestJudgePrograms reads an export with HDF5's and other programs.
 func TestJudgePrograms(t *testing.T) {
-	image, err := os.ReadFile("../../../testdata/classic/cdf2_climate.nc")
+	image, err := os.ReadFile("../../../../../testdata/classic/cdf2_climate.nc")
 	require.NoError(t, err)
 	name, _ := exported(t, archived(t, image, archive.WriteOptions{}), nil)
 	for _, args := range [][]string{{"h5dump", name}, {"h5ls", "-rv", name}, {"nccopy", "-k", "cdf5", name, filepath.Join(t.TempDir(), "y.nc")}, {"h5stat", name},

@@ -50,9 +50,9 @@ func zeros(t *testing.T, n int64) []byte {
 // JSON has, and that the folder has the same bytes each time.
 func TestParquet(t *testing.T) {
 	const url = `https://example.org/"é".nc`
-	climate, err := os.ReadFile("../../testdata/classic/cdf2_climate.nc")
+	climate, err := os.ReadFile("../../../../../testdata/classic/cdf2_climate.nc")
 	require.NoError(t, err)
-	none, err := os.ReadFile("../../testdata/classic/cdf1_scalars.nc")
+	none, err := os.ReadFile("../../../../../testdata/classic/cdf1_scalars.nc")
 	require.NoError(t, err)
 	for i, c := range []struct {
 		image []byte
@@ -178,7 +178,7 @@ func TestParquetSchema(t *testing.T) {
 
 // TestParquetTarget checks what is replaced, and that nothing remains of a failure.
 func TestParquetTarget(t *testing.T) {
-	image, err := os.ReadFile("../../testdata/classic/cdf2_climate.nc")
+	image, err := os.ReadFile("../../../../../testdata/classic/cdf2_climate.nc")
 	require.NoError(t, err)
 	f := archived(t, image, &archive.WriteOptions{Name: "x.nc"})
 	parent := t.TempDir()

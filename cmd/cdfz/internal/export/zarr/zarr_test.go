@@ -20,7 +20,7 @@ var ctx = context.Background()
 
 // archived archives a file of testdata.
 func archived(t *testing.T, name string, o archive.WriteOptions) *archive.File {
-	image, err := os.ReadFile(filepath.Join("../../../testdata/classic", name))
+	image, err := os.ReadFile(filepath.Join("../../../../../testdata/classic", name))
 	require.NoError(t, err)
 	var b bytes.Buffer
 	o.Name = name
