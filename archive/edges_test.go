@@ -131,7 +131,7 @@ var edges = map[string][]string{
 	"cmd/cdfz/internal/export/refs":    {"archive", "archive/joined", "filters", "internal/atomicfile"},
 	"cmd/cdfz/internal/cataloguefile":  {"archive", "cdf3", "cf", "internal/atomicfile", "slab"}, // cdfz catalogue and cdfz find
 	"cdl":                              {"cdf3", "cf", "slab"},                                   // text from headers and values, wherever they come from
-	"internal/cdlgen":                  {"cdf3", "filters", "internal/atomicfile", "internal/spec"},
+	"cmd/cdfz/internal/gen/cdlgen":     {"cdf3", "filters", "internal/atomicfile", "internal/spec"},
 
 	// What vouches for a file, what may be done with it, the files of a run: fileio asks protect before it replaces one.
 	"cmd/cdfz/internal/cli/receiptfile": {"archive", "cmd/cdfz/internal/cli/terminal", "internal/access", "internal/atomicfile", "internal/filetime", "internal/urls"},

@@ -1,5 +1,4 @@
-// Package gen is the verb gen: netCDF files and archives from CDL, as ncgen makes them. The module's package
-// internal/cdlgen does the work.
+// Package gen is the verb gen: netCDF files and archives from CDL, as ncgen makes them. Package cdlgen does the work.
 package gen
 
 import (
@@ -24,8 +23,8 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/stop"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/gen/cdlgen"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
-	"github.com/cdfz-format/cdfz/internal/cdlgen"
 )
 
 // generator runs the verb gen.

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/cdf3"
-	"github.com/cdfz-format/cdfz/internal/cdlgen"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/gen/cdlgen"
 )
 
 // kindOf are the kinds of ncgen -k.
@@ -49,7 +49,7 @@ func TestJudgeNcgen(t *testing.T) {
 
 // TestJudgeNcdump turns the text of ncdump into files, with ncgen and here.
 func TestJudgeNcdump(t *testing.T) {
-	names, err := filepath.Glob("../../testdata/classic/cdf[15]_*.nc")
+	names, err := filepath.Glob("../../../../../testdata/classic/cdf[15]_*.nc")
 	require.NoError(t, err)
 	same, refused, padded := 0, 0, 0
 	for _, name := range names {

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/cdfz-format/cdfz/internal/cdlgen"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/gen/cdlgen"
 )
 
 // specialLine is a line with a special attribute. ncgen accepts them for netCDF-4 only.

@@ -16,7 +16,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/cdl"
-	"github.com/cdfz-format/cdfz/internal/cdlgen"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/gen/cdlgen"
 )
 
 // generate returns the file made from text.

@@ -18,7 +18,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/cdl"
-	"github.com/cdfz-format/cdfz/internal/cdlgen"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/gen/cdlgen"
 )
 
 // full are the options for text that keeps all digits.
@@ -183,7 +183,7 @@ func lostBy(name string) string {
 
 // TestRoundTrip makes files from the text of files.
 func TestRoundTrip(t *testing.T) {
-	names, err := filepath.Glob("../../testdata/classic/*.nc")
+	names, err := filepath.Glob("../../../../../testdata/classic/*.nc")
 	require.NoError(t, err)
 	require.NotEmpty(t, names)
 	defer cdlgen.SetSpill(1000)()
