@@ -77,9 +77,9 @@ var edges = map[string][]string{
 	"lorenz/internal/repeats":          {"lorenz/internal/entropy", "lorenz/internal/kernels"},
 	"lorenz/internal/text":             {"lorenz/internal/entropy", "lorenz/internal/kernels"},
 	"internal/spec":                    {"filters"}, // the text of chains
-	"internal/plugin":                  {"filters", "filters/all", "internal/hostproto"},
+	"cmd/cdfz/internal/hdf5plugin":     {"filters", "filters/all", "internal/hostproto"},
 	"internal/folderview":              {"internal/nofollow"}, // the rules of archive.FS, fusefs and internal/serve
-	"internal/hostproto":               {},                    // used by internal/plugin and by the command cdfz-plugin-host
+	"internal/hostproto":               {},                    // used by hdf5plugin and by the command cdfz-plugin-host
 	"slab":                             {"cdf3", "internal/ioat"},
 	"unlimited":                        {"cdf3", "internal/ioat"},
 	"archive": {"archive/parity", "cdf3", "blockidx", "cf", "filters", "internal/atomicfile", "internal/folderview", "internal/ioat", "internal/urls", "slab", "unlimited",

@@ -4,12 +4,12 @@ import (
 	"os"
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/hdf5plugin"
 	"github.com/cdfz-format/cdfz/filters"
-	"github.com/cdfz-format/cdfz/internal/plugin"
 )
 
 // PluginFolders returns the folders in which the user wants plugins to be searched.
-func (a *App) PluginFolders() []string { return plugin.SearchPath(a.PluginPath, os.Getenv) }
+func (a *App) PluginFolders() []string { return hdf5plugin.SearchPath(a.PluginPath, os.Getenv) }
 
 // PluginsOnDemand loads plugins when an unknown filter is needed, if the user has named folders.
 func (a *App) PluginsOnDemand() {
@@ -25,15 +25,15 @@ func (a *App) PluginsOnDemand() {
 }
 
 // LoadPlugins loads plugins at once.
-func (a *App) LoadPlugins() (*plugin.Set, error) {
+func (a *App) LoadPlugins() (*hdf5plugin.Set, error) {
 	filters.Discover(nil)
 	return a.openPlugins()
 }
 
 // openPlugins registers the filters of the plugins. Folders that cannot be read cause warnings.
 // The end of the program closes the set.
-func (a *App) openPlugins() (*plugin.Set, error) {
-	set, err := plugin.Open(&plugin.Options{Folders: a.PluginFolders(), Processes: a.Workers})
+func (a *App) openPlugins() (*hdf5plugin.Set, error) {
+	set, err := hdf5plugin.Open(&hdf5plugin.Options{Folders: a.PluginFolders(), Processes: a.Workers})
 	if err != nil {
 		return nil, err
 	}

@@ -1,5 +1,4 @@
-// Package plugins is the verb plugins, which lists HDF5 plugins. The module's package internal/plugin finds and loads
-// them.
+// Package plugins is the verb plugins, which lists HDF5 plugins. Package hdf5plugin finds and loads them.
 package plugins
 
 import (
@@ -14,8 +13,8 @@ import (
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/hdf5plugin"
 	"github.com/cdfz-format/cdfz/filters"
-	"github.com/cdfz-format/cdfz/internal/plugin"
 )
 
 // report is the JSON of the verb plugins.
@@ -156,7 +155,7 @@ func explainNone(a *cli.App, parts, path []string, found int) {
 	}
 }
 
-func libraryRows(libraries []plugin.Library) []libraryReport {
+func libraryRows(libraries []hdf5plugin.Library) []libraryReport {
 	var out []libraryReport
 	for _, l := range libraries {
 		r := libraryReport{Path: l.Path, Ignored: l.Ignored, Note: l.Note}
@@ -171,7 +170,7 @@ func libraryRows(libraries []plugin.Library) []libraryReport {
 	return out
 }
 
-func pairRows(pairs []plugin.Pair, builtIn []uint32) []pairReport {
+func pairRows(pairs []hdf5plugin.Pair, builtIn []uint32) []pairReport {
 	var out []pairReport
 	for _, p := range pairs {
 		r := pairReport{ID: p.ID, Filter: p.Path, CodecPath: p.CodecPath, Use: string(p.Action())}
@@ -200,7 +199,7 @@ func pairRows(pairs []plugin.Pair, builtIn []uint32) []pairReport {
 func printPath(a *cli.App, path []string) {
 	if len(path) == 0 {
 		a.Print("no search path: name folders with --plugin-path or HDF5_PLUGIN_PATH. The word default stands for:")
-		for _, dir := range plugin.DefaultFolders() {
+		for _, dir := range hdf5plugin.DefaultFolders() {
 			a.Print("  %s", dir)
 		}
 		return

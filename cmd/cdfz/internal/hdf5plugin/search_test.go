@@ -1,4 +1,4 @@
-package plugin
+package hdf5plugin
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-// Package plugin adds the filters of HDF5's plugins, which are shared libraries, to package
+// Package hdf5plugin adds the filters of HDF5's plugins, which are shared libraries, to package
 // filters. It also finds netcdf-c's codecs for them.
 //
 // [Open] examines all libraries in folders that the user has named. [Set.Register] makes
@@ -8,7 +8,7 @@
 // has limits for time and memory. If a library crashes, hangs or takes all memory, its
 // block fails. The processes exist only on Linux, on amd64 and arm64. The package covers
 // HDF5's filters, but not its files, property lists and types.
-package plugin
+package hdf5plugin
 
 import (
 	"errors"

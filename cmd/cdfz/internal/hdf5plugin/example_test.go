@@ -1,16 +1,16 @@
-package plugin_test
+package hdf5plugin_test
 
 import (
 	"fmt"
 	"log"
 	"os"
 
-	"github.com/cdfz-format/cdfz/internal/plugin"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/hdf5plugin"
 )
 
 // Register the filters of HDF5's plugins, so that archives with them can be read.
 func ExampleOpen() {
-	set, err := plugin.Open(&plugin.Options{Folders: plugin.SearchPath(nil, os.Getenv)})
+	set, err := hdf5plugin.Open(&hdf5plugin.Options{Folders: hdf5plugin.SearchPath(nil, os.Getenv)})
 	if err != nil {
 		log.Fatal(err)
 	}

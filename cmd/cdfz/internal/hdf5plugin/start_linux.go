@@ -1,6 +1,6 @@
 //go:build linux && (amd64 || arm64)
 
-package plugin
+package hdf5plugin
 
 import (
 	"fmt"

@@ -1,6 +1,6 @@
 //go:build judge && linux && (amd64 || arm64)
 
-package plugin
+package hdf5plugin
 
 import (
 	"bytes"
@@ -35,7 +35,7 @@ var host = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	path := filepath.Join(hostFolder, hostName)
-	out, err := exec.Command("go", "build", "-tags", "plugins", "-o", path, "../../cmd/cdfz-plugin-host").CombinedOutput()
+	out, err := exec.Command("go", "build", "-tags", "plugins", "-o", path, "../../../../cmd/cdfz-plugin-host").CombinedOutput()
 	if err != nil {
 		return string(out), err
 	}
