@@ -3,28 +3,31 @@
 //
 //	go run ./bench/serve -flight 200 -requests 10000 x.nc.cdfz
 //
-// Server and clients share the processors. The length and the first byte of each answer are
-// checked.
+// The server is the command, with its line for each request. Server and clients share the
+// processors. The length and the first byte of each answer are checked.
 package main
 
 import (
+	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net"
 	"net/http"
+	"os"
+	"os/exec"
 	"path/filepath"
-	"runtime"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/bench/internal/run"
-	"github.com/cdfz-format/cdfz/internal/serve"
 )
 
 // length is the number of bytes of a request.
@@ -37,34 +40,28 @@ var (
 
 func main() {
 	run.Out()
+	run.Cdfz()
 	run.Main("x.nc.cdfz", 1, 1, func(ctx context.Context, args []string) error {
 		f, err := archive.Open(ctx, args[0], nil)
 		if err != nil {
 			return err
 		}
 		defer f.Close()
-		s, err := serve.New(args[0], &serve.Options{Requests: *flight + 1, Conns: *flight + 1})
+		cdfz, err := run.Build(ctx)
 		if err != nil {
 			return err
 		}
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+		s, err := start(cdfz, args[0])
 		if err != nil {
 			return err
 		}
-		ctx, stop := context.WithCancel(ctx)
-		ended := make(chan error, 1)
-		go func() { ended <- s.Serve(ctx, l, nil) }()
 		name := filepath.Base(args[0])
-		times, most, err := measure("http://"+l.Addr().String()+"/files/"+strings.TrimSuffix(name, archive.Suffix), f.Image())
-		stop()
-		if e := <-ended; err == nil {
-			err = e
-		}
-		if err != nil {
+		times, err := measure(s.url+"files/"+strings.TrimSuffix(name, archive.Suffix), f.Image())
+		if err := errors.Join(err, s.stop()); err != nil {
 			return err
 		}
 		r := run.NewReport()
-		r.Printf("%s: %d requests of %d KiB, %d in flight; at most %d goroutines of server and clients\n\n", name, *requests, length>>10, *flight, most)
+		r.Printf("%s: %d requests of %d KiB, %d in flight\n\n", name, *requests, length>>10, *flight)
 		t := r.Table("median ms %.2f", "p90 %.2f", "p99 %.2f", "longest %.2f")
 		at := func(share float64) float64 { return run.Quantile(times, share, time.Duration.Seconds) * 1e3 }
 		t.Row(at(0.5), at(0.9), at(0.99), at(1))
@@ -72,8 +69,42 @@ func main() {
 	})
 }
 
-// measure sends the requests and returns their times, and the most goroutines meanwhile.
-func measure(url string, im *archive.Image) (times []time.Duration, most int, err error) {
+// server is a running cdfz serve.
+type server struct {
+	cmd *exec.Cmd
+	url string // of its first page
+}
+
+// start serves an archive at a free port.
+func start(cdfz, name string) (*server, error) {
+	limit := strconv.Itoa(*flight + 1)
+	s := &server{cmd: exec.Command(cdfz, "serve", "--listen", "127.0.0.1:0", "--max-requests", limit, "--max-conns", limit, name)}
+	s.cmd.Stderr = os.Stderr
+	out, err := s.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.cmd.Start(); err != nil {
+		return nil, err
+	}
+	lines := bufio.NewReader(out)
+	line, err := lines.ReadString('\n')
+	url, ok := strings.CutPrefix(strings.TrimSpace(line), "serving ")
+	if !ok {
+		return nil, errors.Join(fmt.Errorf("expected the address of the server, found %q: %w", line, err), s.stop())
+	}
+	s.url = url
+	go io.Copy(io.Discard, lines) // the lines of the requests
+	return s, nil
+}
+
+// stop ends the server.
+func (s *server) stop() error {
+	return errors.Join(s.cmd.Process.Signal(syscall.SIGTERM), s.cmd.Wait())
+}
+
+// measure sends the requests and returns their times.
+func measure(url string, im *archive.Image) (times []time.Duration, err error) {
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: *flight}}
 	defer client.CloseIdleConnections()
 	var mu sync.Mutex
@@ -89,12 +120,12 @@ func measure(url string, im *archive.Image) (times []time.Duration, most int, er
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			times, most = append(times, d), max(most, runtime.NumGoroutine())
+			times = append(times, d)
 			return nil
 		})
 	}
 	err = g.Wait()
-	return times, most, err
+	return times, err
 }
 
 // get reads a range and checks it. It returns the time of the request.
