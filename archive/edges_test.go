@@ -78,7 +78,7 @@ var edges = map[string][]string{
 	"lorenz/internal/text":             {"lorenz/internal/entropy", "lorenz/internal/kernels"},
 	"internal/spec":                    {"filters"}, // the text of chains
 	"cmd/cdfz/internal/hdf5plugin":     {"filters", "filters/all", "internal/hostproto"},
-	"internal/folderview":              {"internal/nofollow"}, // the rules of archive.FS, fusefs and internal/serve
+	"internal/folderview":              {"internal/nofollow"}, // the rules of archive.FS, fusefs and server
 	"internal/hostproto":               {},                    // used by hdf5plugin and by the command cdfz-plugin-host
 	"slab":                             {"cdf3", "internal/ioat"},
 	"unlimited":                        {"cdf3", "internal/ioat"},
@@ -110,8 +110,8 @@ var edges = map[string][]string{
 	"archive/repair": {"archive/parity", "archive/verify", "archive/internal/czip", "archive/internal/evidence", "archive/internal/fault",
 		"archive/internal/plan", "archive/internal/zarrview", "archive/internal/opening", "archive/internal/image", "blockidx", "cdf3", "filters", "internal/ioat", "unlimited"},
 	// Datasets of many files open their members with archive, and name times with cf.
-	"archive/joined":   {"archive", "cdf3", "cf", "internal/ioat", "internal/urls", "slab"},
-	"internal/choices": {"archive", "cdf3", "filters", "lorenz"}, // what info --why and the page show
+	"archive/joined":            {"archive", "cdf3", "cf", "internal/ioat", "internal/urls", "slab"},
+	"cmd/cdfz/internal/choices": {"archive", "cdf3", "filters", "lorenz"}, // what info --why and the page show
 
 	"archive/parity":                   {"archive/internal/czip", "archive/internal/fault", "archive/internal/plan", "internal/ioat"},
 	"archive/ncapi":                    {"archive", "cdf3", "slab"},                                   // a nested module
@@ -120,9 +120,9 @@ var edges = map[string][]string{
 	"cmd/cdfz/internal/fusefs":         {"archive", "internal/folderview", "internal/folderview/joinedfiles", "internal/nofollow", "internal/storage"},
 	"internal/folderview/joinedfiles":  {"archive", "archive/joined", "internal/folderview"}, // for mount and serve
 	"cmd/cdfz/internal/run/mountns":    {"cmd/cdfz/internal/fusefs"},                         // cdfz run
-	"internal/serve":                   {"archive", "internal/filetime", "internal/folderview", "internal/folderview/joinedfiles", "internal/serve/dap", "internal/serve/page", "internal/storage"},
-	"internal/serve/page":              {"archive", "cdf3", "cf", "export", "filters", "internal/choices", "slab"},
-	"internal/serve/dap":               {"cdf3", "slab"}, // the protocol, for any source
+	"cmd/cdfz/internal/serve/server":   {"archive", "internal/filetime", "internal/folderview", "internal/folderview/joinedfiles", "cmd/cdfz/internal/serve/dap", "cmd/cdfz/internal/serve/page", "internal/storage"},
+	"cmd/cdfz/internal/serve/page":     {"archive", "cdf3", "cf", "export", "filters", "cmd/cdfz/internal/choices", "slab"},
+	"cmd/cdfz/internal/serve/dap":      {"cdf3", "slab"}, // the protocol, for any source
 	"cf":                               {"cdf3", "slab"},
 	"export":                           {"cdf3", "slab", "cf"},
 	"cmd/cdfz/internal/export/hdf5":    {}, // the format, for any data

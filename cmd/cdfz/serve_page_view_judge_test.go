@@ -16,7 +16,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
 
-	"github.com/cdfz-format/cdfz/internal/serve"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/serve/server"
 )
 
 // generated writes netCDF files from CDL, by name, and returns their folder.
@@ -175,7 +175,7 @@ func TestJudgePageClosed(t *testing.T) {
 		b[i] ^= 0x55
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "bad.nc.cdfz"), b, 0o644))
-	h, err := serve.New(dir, nil)
+	h, err := server.New(dir, nil)
 	require.NoError(t, err)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

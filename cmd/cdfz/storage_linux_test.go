@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/serve/server"
 	"github.com/cdfz-format/cdfz/internal/nstest"
-	"github.com/cdfz-format/cdfz/internal/serve"
 )
 
 // placed is a working folder with data/a.nc, in a mount namespace.
@@ -284,7 +284,7 @@ func TestAgainstItself(t *testing.T) {
 	}
 
 	// Servers: that of cdfz, and another one on this machine.
-	s, err := serve.New("out", nil)
+	s, err := server.New("out", nil)
 	require.NoError(t, err)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/fusefs"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/serve/server"
 	"github.com/cdfz-format/cdfz/internal/nstest"
-	"github.com/cdfz-format/cdfz/internal/serve"
 )
 
 // setSeconds sets the modification time of a file. [os.Chtimes] cannot set all.
@@ -151,13 +151,13 @@ func TestYears(t *testing.T) {
 	for name, at := range times {
 		require.Equal(t, at, secondsOf(t, "m/view/"+name+".nc"), name)
 	}
-	server, err := serve.New("m/e", nil)
+	web, err := server.New("m/e", nil)
 	require.NoError(t, err)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error)
-	go func() { ended <- server.Serve(ctx, l, nil) }()
+	go func() { ended <- web.Serve(ctx, l, nil) }()
 	defer func() { stop(); <-ended }()
 	get := func(path string) (http.Header, string) {
 		t.Helper()

@@ -1,5 +1,5 @@
 // Package folderview shows a folder of archives as a folder of the original files. It owns the
-// rules that archive.FS, fusefs and internal/serve have in common:
+// rules that archive.FS, fusefs and server have in common:
 //
 //   - The archive x.nc.cdfz appears as x.nc.
 //   - A file that exists under the name x.nc comes first. Then the archive appears as

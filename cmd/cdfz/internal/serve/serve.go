@@ -1,5 +1,4 @@
-// Package serve is the verb serve: the original files of archives over HTTP. The module's package
-// internal/serve does the work.
+// Package serve is the verb serve: the original files of archives over HTTP. Package server does the work.
 package serve
 
 import (
@@ -20,7 +19,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/stop"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
-	"github.com/cdfz-format/cdfz/internal/serve"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/serve/server"
 )
 
 // grace is the time that a stopped server has for the requests in flight. Package serve
@@ -29,7 +28,7 @@ const grace = 12 * time.Second
 
 // flags are those of cdfz serve.
 type flags struct {
-	serve.Options
+	server.Options
 	listen, auth, cert, key string
 }
 
@@ -66,11 +65,11 @@ to localhost, IP addresses, the host of --listen, the names in the certificate a
 				return errors.New("expected --tls-cert and --tls-key together")
 			}
 			for _, name := range o.Hosts {
-				if !serve.IsHost(name) {
+				if !server.IsHost(name) {
 					return fmt.Errorf("--host %s: expected a name without scheme, port and path", name)
 				}
 			}
-			if host, _, err := net.SplitHostPort(o.listen); err == nil && serve.IsHost(host) {
+			if host, _, err := net.SplitHostPort(o.listen); err == nil && server.IsHost(host) {
 				o.Hosts = append(o.Hosts, host)
 			}
 			stop.AllowTime(grace)
@@ -103,9 +102,9 @@ to localhost, IP addresses, the host of --listen, the names in the certificate a
 	cli.Flags(cmd, "Limits", func(f *pflag.FlagSet) {
 		f.Var(&cli.SizeFlag{N: &o.Cache, Min: 1 << 20, Max: 1 << 40}, "cache", "memory for decoded blocks of all files (default 256M)")
 		f.Var(&cli.SizeFlag{N: &o.Bytes, Min: 1, Max: 1 << 60}, "max-bytes", "longest answer (default 16G)")
-		f.DurationVar(&o.Time, "max-time", serve.DefaultTime, "`DURATION` after which a request is cut off")
-		f.IntVar(&o.Requests, "max-requests", serve.DefaultRequests, "at most `N` requests are answered at the same time; others get status 503")
-		f.IntVar(&o.Conns, "max-conns", serve.DefaultConns, "at most `N` connections are open at the same time; others wait")
+		f.DurationVar(&o.Time, "max-time", server.DefaultTime, "`DURATION` after which a request is cut off")
+		f.IntVar(&o.Requests, "max-requests", server.DefaultRequests, "at most `N` requests are answered at the same time; others get status 503")
+		f.IntVar(&o.Conns, "max-conns", server.DefaultConns, "at most `N` connections are open at the same time; others wait")
 		cli.Rare(f, "max-requests", "max-conns")
 	})
 	return cmd
@@ -114,7 +113,7 @@ to localhost, IP addresses, the host of --listen, the names in the certificate a
 // run serves until ctx ends. The name is that of what an error is about.
 func run(ctx context.Context, a *cli.App, src string, o *flags) (name string, err error) {
 	if o.auth != "" {
-		users, err := serve.OpenUserFile(o.auth, func(err error) { a.Message("%s: %s", o.auth, terminal.PlainText(err, o.auth)) })
+		users, err := server.OpenUserFile(o.auth, func(err error) { a.Message("%s: %s", o.auth, terminal.PlainText(err, o.auth)) })
 		if err != nil {
 			return o.auth, err
 		}
@@ -129,7 +128,7 @@ func run(ctx context.Context, a *cli.App, src string, o *flags) (name string, er
 		}
 		config, scheme = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, "https"
 	}
-	s, err := serve.New(src, &o.Options)
+	s, err := server.New(src, &o.Options)
 	if err != nil {
 		return src, err
 	}

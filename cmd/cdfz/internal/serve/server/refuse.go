@@ -1,0 +1,52 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/internal/folderview/joinedfiles"
+)
+
+// refuse answers with a status and a line of text.
+func refuse(w http.ResponseWriter, status int, text string) {
+	h := w.Header()
+	h.Del("Content-Length")
+	h.Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(status)
+	fmt.Fprintln(w, text)
+}
+
+// whyClosed tells users why an archive cannot be opened.
+func whyClosed(err error) string {
+	switch {
+	case errors.Is(err, archive.ErrNotArchive):
+		return "not an archive"
+	case joinedfiles.Refused(err):
+		return "description not supported"
+	case errors.Is(err, archive.ErrVersion):
+		return "needs a newer cdfz"
+	case errors.Is(err, archive.ErrMemory):
+		return "needs too much memory"
+	case errors.Is(err, fs.ErrPermission):
+		return "not permitted"
+	}
+	return "damaged"
+}
+
+// fail answers with an error of finding or opening a file. Names outside of the source
+// are not told from missing ones.
+func (s *Server) fail(w http.ResponseWriter, err error) {
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		refuse(w, http.StatusForbidden, "not permitted")
+	case errors.Is(err, archive.ErrCorrupt), errors.Is(err, archive.ErrVersion), errors.Is(err, archive.ErrMemory):
+		refuse(w, http.StatusInternalServerError, "the archive cannot be read")
+	case joinedfiles.Refused(err):
+		refuse(w, http.StatusInternalServerError, "the description of joined files is not supported")
+	default:
+		refuse(w, http.StatusNotFound, "no such file")
+	}
+}

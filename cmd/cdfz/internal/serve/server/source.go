@@ -1,0 +1,146 @@
+package server
+
+import (
+	"context"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/serve/dap"
+	"github.com/cdfz-format/cdfz/internal/folderview"
+	"github.com/cdfz-format/cdfz/internal/folderview/joinedfiles"
+)
+
+// source is what the server shows: a view of a folder without hidden files. All names are
+// relative to its root and have slashes. Archives can be read under their own names, too,
+// but are not listed. It is safe for concurrent use.
+type source struct {
+	root folderview.Root
+	*folderview.View[*archive.File]
+}
+
+// openDataset is an open netCDF file.
+type openDataset = folderview.File[*archive.File]
+
+// dataset has the forms of an open netCDF file, which are computed when they are needed.
+type dataset struct {
+	dap  func() *dap.Dataset
+	zarr func() (*archive.Zarr, error)
+}
+
+// found is a file or folder of the source.
+type found struct {
+	shown string // name of the server
+	*folderview.Found
+}
+
+// openSource opens a folder or a file. cache is the number of bytes of decoded blocks that are
+// kept.
+func openSource(src string, cache int64, workers int, warn func(string, error)) (*source, error) {
+	shared, err := archive.NewCache(cache)
+	if err != nil {
+		return nil, err
+	}
+	root, only, err := folderview.OpenRoot(src)
+	if err != nil {
+		return nil, err
+	}
+	o := &archive.OpenOptions{Shared: shared, Workers: workers, Index: folderview.IndexPages, BlockMemory: folderview.BlockMemory}
+	s := &source{root, archive.FS(root, o).(*folderview.View[*archive.File])}
+	s.Only, s.Joined = only, joinedfiles.Rules(*o)
+	if only != "" {
+		f, err := s.Probe(only)
+		if err == nil {
+			err = f.Err
+		}
+		if err != nil {
+			root.Close()
+			return nil, &fs.PathError{Op: "serve", Path: src, Err: err}
+		}
+	}
+	s.Warn = warn // from now on: an error so far is returned
+	return s, nil
+}
+
+// valid reports whether a name may lie in the source and is not hidden.
+func valid(name string) bool {
+	if name == "." {
+		return true
+	}
+	return fs.ValidPath(name) && name[0] != '.' && !strings.Contains(name, "/.") && filepath.IsLocal(filepath.FromSlash(name))
+}
+
+// find returns what a name of the server stands for. The error is fs.ErrNotExist or one
+// of the system. An archive that cannot be opened is found, with its error.
+func (s *source) find(name string) (*found, error) {
+	if !valid(name) {
+		return nil, fs.ErrNotExist
+	}
+	all := *s.View
+	all.WithArchives = true
+	f, err := all.Find(name)
+	if err == nil && !f.Info.IsDir() && !f.Info.Mode().IsRegular() {
+		err = fs.ErrNotExist
+	}
+	return &found{name, f}, err
+}
+
+// list returns the contents of a folder, sorted by name. Files that disappear are left out. Files
+// that are named as archives but cannot be opened have an error.
+func (s *source) list(dir string) ([]*found, error) {
+	entries, err := s.ReadDir(dir)
+	out := make([]*found, 0, len(entries))
+	for _, e := range entries {
+		shown := path.Join(dir, e.Name())
+		if f := folderview.FoundOf(e); f != nil && valid(shown) {
+			out = append(out, &found{shown, f})
+		} else if f, err := s.find(shown); err == nil {
+			if !f.Info.IsDir() && strings.HasSuffix(shown, archive.Suffix) {
+				f.Err = s.whyNot(f.Name)
+			}
+			out = append(out, f)
+		}
+	}
+	return out, err
+}
+
+// whyNot returns why a file cannot be opened as an archive, or nil.
+func (s *source) whyNot(name string) error {
+	f, err := s.Probe(name)
+	switch {
+	case err != nil:
+		return err
+	case !f.Image:
+		return archive.ErrNotArchive
+	}
+	return f.Err
+}
+
+// acquire opens a found file as netCDF, with its present contents. The caller must
+// release it. The error for a file that is not netCDF wraps archive.ErrNotArchive.
+func (s *source) acquire(f *found) (*openDataset, error) {
+	if f.Err != nil {
+		return nil, f.Err
+	}
+	if f.Info.IsDir() {
+		return nil, archive.ErrNotArchive
+	}
+	d, err := s.Acquire(f.Name)
+	if err != nil && f.Image {
+		s.Report(f.Name, err)
+	}
+	return d, err
+}
+
+// formsOf returns the forms of an open netCDF file.
+func formsOf(d *openDataset) *dataset {
+	return d.Value(func(a *archive.File) any {
+		return &dataset{
+			dap:  sync.OnceValue(func() *dap.Dataset { return dap.New(a, "") }),
+			zarr: sync.OnceValues(func() (*archive.Zarr, error) { return a.Zarr(context.Background(), nil) }),
+		}
+	}).(*dataset)
+}

@@ -1,0 +1,59 @@
+package server
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"net/http"
+	"path"
+	"strings"
+
+	"github.com/cdfz-format/cdfz/archive"
+)
+
+// serveZarr answers with a key of a netCDF file as a Zarr store.
+func (s *Server) serveZarr(w http.ResponseWriter, r *http.Request, name string) {
+	f, key, err := s.splitKey(name)
+	if err != nil {
+		s.fail(w, err)
+		return
+	}
+	d, err := s.source.acquire(f)
+	if err != nil {
+		s.fail(w, err)
+		return
+	}
+	defer s.source.Release(d)
+	var b []byte
+	z, err := formsOf(d).zarr()
+	if err == nil {
+		b, err = z.Get(r.Context(), key)
+	}
+	if err != nil {
+		if errors.Is(err, archive.ErrCorrupt) || errors.Is(err, archive.ErrMemory) {
+			s.source.Report(f.Name, err)
+		}
+		s.fail(w, err)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/octet-stream")
+	if strings.HasPrefix(path.Base(key), ".z") {
+		h.Set("Content-Type", "application/json")
+	}
+	http.ServeContent(w, r, "", modified(f.Info), bytes.NewReader(b))
+}
+
+// splitKey finds the file that a path begins with. The rest is a key of its store.
+func (s *Server) splitKey(name string) (*found, string, error) {
+	for i := range len(name) {
+		if name[i] != '/' {
+			continue
+		}
+		f, err := s.source.find(name[:i])
+		if err != nil || !f.Info.IsDir() {
+			return f, name[i+1:], err
+		}
+	}
+	return nil, "", fs.ErrNotExist
+}
