@@ -76,8 +76,7 @@ var edges = map[string][]string{
 	"lorenz/internal/references":       {"lorenz/internal/entropy"},
 	"lorenz/internal/repeats":          {"lorenz/internal/entropy", "lorenz/internal/kernels"},
 	"lorenz/internal/text":             {"lorenz/internal/entropy", "lorenz/internal/kernels"},
-	"internal/spec":                    {"filters"}, // the text of chains
-	"cmd/cdfz/internal/hdf5plugin":     {"filters", "filters/all", "internal/hostproto"},
+	"internal/spec":                    {"filters"},           // the text of chains
 	"internal/folderview":              {"internal/nofollow"}, // the rules of archive.FS, fusefs and server
 	"internal/hostproto":               {},                    // used by hdf5plugin and by the command cdfz-plugin-host
 	"slab":                             {"cdf3", "internal/ioat"},
@@ -110,39 +109,22 @@ var edges = map[string][]string{
 	"archive/repair": {"archive/parity", "archive/verify", "archive/internal/czip", "archive/internal/evidence", "archive/internal/fault",
 		"archive/internal/plan", "archive/internal/zarrview", "archive/internal/opening", "archive/internal/image", "blockidx", "cdf3", "filters", "internal/ioat", "unlimited"},
 	// Datasets of many files open their members with archive, and name times with cf.
-	"archive/joined":            {"archive", "cdf3", "cf", "internal/ioat", "internal/urls", "slab"},
-	"cmd/cdfz/internal/choices": {"archive", "cdf3", "filters", "lorenz"}, // what info --why and the page show
+	"archive/joined": {"archive", "cdf3", "cf", "internal/ioat", "internal/urls", "slab"},
 
-	"archive/parity":                   {"archive/internal/czip", "archive/internal/fault", "archive/internal/plan", "internal/ioat"},
-	"archive/ncapi":                    {"archive", "cdf3", "slab"},                                   // a nested module
-	"fleet":                            {"fleet/internal/runlog", "internal/atomicfile", "remote/s3"}, // a nested module
-	"fleet/internal/runlog":            {},                                                            // of the nested module
-	"cmd/cdfz/internal/fusefs":         {"archive", "internal/folderview", "internal/folderview/joinedfiles", "internal/nofollow", "internal/storage"},
-	"internal/folderview/joinedfiles":  {"archive", "archive/joined", "internal/folderview"}, // for mount and serve
-	"cmd/cdfz/internal/run/mountns":    {"cmd/cdfz/internal/fusefs"},                         // cdfz run
-	"cmd/cdfz/internal/serve/server":   {"archive", "internal/filetime", "internal/folderview", "internal/folderview/joinedfiles", "cmd/cdfz/internal/serve/dap", "cmd/cdfz/internal/serve/page", "internal/storage"},
-	"cmd/cdfz/internal/serve/page":     {"archive", "cdf3", "cf", "export", "filters", "cmd/cdfz/internal/choices", "slab"},
-	"cmd/cdfz/internal/serve/dap":      {"cdf3", "slab"}, // the protocol, for any source
-	"cf":                               {"cdf3", "slab"},
-	"export":                           {"cdf3", "slab", "cf"},
-	"cmd/cdfz/internal/export/hdf5":    {}, // the format, for any data
-	"cmd/cdfz/internal/export/netcdf4": {"archive", "cdf3", "cmd/cdfz/internal/export/hdf5", "filters", "internal/ioat"},
-	"cmd/cdfz/internal/export/zarr":    {"archive", "cdf3", "filters", "filters/all", "internal/atomicfile"}, // writes blosc
-	"cmd/cdfz/internal/export/refs":    {"archive", "archive/joined", "filters", "internal/atomicfile"},
-	"cmd/cdfz/internal/cataloguefile":  {"archive", "cdf3", "cf", "internal/atomicfile", "slab"}, // cdfz catalogue and cdfz find
-	"cdl":                              {"cdf3", "cf", "slab"},                                   // text from headers and values, wherever they come from
-	"cmd/cdfz/internal/gen/cdlgen":     {"cdf3", "filters", "internal/atomicfile", "internal/spec"},
-
-	// What vouches for a file, what may be done with it, the files of a run: fileio asks protect before it replaces one.
-	"cmd/cdfz/internal/cli/receiptfile": {"archive", "cmd/cdfz/internal/cli/terminal", "internal/access", "internal/atomicfile", "internal/filetime", "internal/urls"},
-	"cmd/cdfz/internal/cli/protect": {"archive", "archive/repair", "cmd/cdfz/internal/cli/display", "cmd/cdfz/internal/cli/receiptfile", "cmd/cdfz/internal/cli/terminal",
-		"internal/atomicfile", "internal/filetime", "internal/ioat", "internal/nofollow", "internal/storage", "remote"},
+	"archive/parity":                  {"archive/internal/czip", "archive/internal/fault", "archive/internal/plan", "internal/ioat"},
+	"archive/ncapi":                   {"archive", "cdf3", "slab"},                                   // a nested module
+	"fleet":                           {"fleet/internal/runlog", "internal/atomicfile", "remote/s3"}, // a nested module
+	"fleet/internal/runlog":           {},                                                            // of the nested module
+	"internal/folderview/joinedfiles": {"archive", "archive/joined", "internal/folderview"},          // for mount and serve
+	"cf":                              {"cdf3", "slab"},
+	"export":                          {"cdf3", "slab", "cf"},
+	"cdl":                             {"cdf3", "cf", "slab"}, // text from headers and values, wherever they come from
 }
 
-// TestEdges checks the imports of all packages against edges. Commands and benchmarks
-// may import everything, apart from those that are listed.
+// TestEdges checks the imports of all packages against edges and roof. No verb imports a verb, or what lies below
+// another verb. Commands, benchmarks and programs of testdata may import everything, apart from those that are listed.
 func TestEdges(t *testing.T) {
-	const module = "github.com/cdfz-format/cdfz/"
+	const module, command = "github.com/cdfz-format/cdfz/", "cmd/cdfz/internal/"
 	err := filepath.WalkDir("..", func(name string, d fs.DirEntry, err error) error {
 		require.NoError(t, err)
 		if d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
@@ -156,18 +138,31 @@ func TestEdges(t *testing.T) {
 		if f.Name.Name == "main" {
 			return nil
 		}
+		room, inRoof := strings.CutPrefix(pkg, command)
+		verb, _, below := strings.Cut(room, "/")
+		isVerb := inRoof && !below && !slices.Contains(beside, verb)
 		allowed, ok := edges[pkg]
+		if inRoof {
+			allowed, ok = roof[room]
+		}
 		if !ok {
 			top, _, _ := strings.Cut(pkg, "/")
-			require.Contains(t, []string{"cmd", "bench", "testdata"}, top, "package %s is not in the list of edges", pkg)
+			require.Contains(t, []string{"bench", "testdata"}, top, "package %s is not in the list of edges", pkg)
 			return nil
 		}
 		for _, imp := range f.Imports {
 			p, err := strconv.Unquote(imp.Path.Value)
 			require.NoError(t, err)
-			if ours, ok := strings.CutPrefix(p, module); ok {
-				require.True(t, slices.Contains(allowed, ours), "%s imports %s", name, ours)
+			ours, ok := strings.CutPrefix(p, module)
+			if !ok || inRoof && strings.HasPrefix(ours, pkg+"/") || isVerb && strings.HasPrefix(ours+"/", command+"cli/") {
+				continue
 			}
+			if other, ok := strings.CutPrefix(ours, command); ok {
+				ours = "./" + other
+				other, _, _ = strings.Cut(other, "/")
+				require.True(t, other == verb || slices.Contains(beside, other), "%s imports the verb %s", name, other)
+			}
+			require.True(t, slices.Contains(allowed, ours), "%s imports %s", name, ours)
 		}
 		return nil
 	})

@@ -7,14 +7,14 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/receiptfile"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/statefile"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/verify"
 	"github.com/cdfz-format/cdfz/remote"
 )
 
 // proofs tells when archives were proved. Once it was read, it is safe for concurrent use.
 type proofs struct {
-	states   []*verify.Proofs
+	states   []*statefile.Proofs
 	receipts map[string][]receipt // by the absolute path of the archive
 }
 
@@ -28,7 +28,7 @@ type receipt struct {
 // read reads states and receipts. name is the file of an error.
 func (p *proofs) read(states, files []string) (name string, err error) {
 	for _, name := range states {
-		s, err := verify.ReadProofs(name)
+		s, err := statefile.ReadProofs(name)
 		if err != nil {
 			return name, err
 		}

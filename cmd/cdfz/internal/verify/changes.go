@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/statefile"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/internal/nofollow"
 	"github.com/cdfz-format/cdfz/remote"
@@ -57,23 +58,23 @@ func (v *verifier) looksFor(ctx context.Context, args []string, files *fileio.Li
 	var dirs []string
 	for _, arg := range args {
 		if isDir(arg) {
-			s.addRoot(placeOf(v.App, arg))
+			s.AddRoot(placeOf(v.App, arg))
 		} else if !s3.IsPrefix(arg) {
 			continue
 		}
 		dirs = append(dirs, arg)
 	}
-	if v.Select.From != "" || len(dirs) == 0 || len(s.known) == 0 || v.Stopped(ctx) {
+	if v.Select.From != "" || len(dirs) == 0 || s.Empty() || v.Stopped(ctx) {
 		return
 	}
-	found := map[stateKey]bool{}
+	found := map[statefile.Key]bool{}
 	for _, j := range files.Jobs {
-		if key := keyOf(v.nameInState(j.Name)); s.has(key) {
+		if key := statefile.KeyOf(v.nameInState(j.Name)); s.Has(key) {
 			found[key] = true
 		}
 	}
 	missing := v.missing(func(name string) (shown string, ok bool) {
-		if found[keyOf(name)] {
+		if found[statefile.KeyOf(name)] {
 			return "", false
 		}
 		for _, dir := range dirs {
@@ -81,13 +82,13 @@ func (v *verifier) looksFor(ctx context.Context, args []string, files *fileio.Li
 			if remote.IsURL(dir) {
 				place = terminal.ReportName(dir)
 			} else {
-				place = s.named(placeOf(v.App, dir))
+				place = s.Named(placeOf(v.App, dir))
 			}
-			rel, ok := below(name, place)
+			rel, ok := statefile.Below(name, place)
 			if !ok || !isArchive(rel) || !v.Select.Chooses(rel) || slices.ContainsFunc(unread, func(u string) bool { return reads(dir, rel, u) }) || there(dir, rel) {
 				continue
 			}
-			return terminal.ReportName(join(dir, rel)), true
+			return terminal.ReportName(statefile.Join(dir, rel)), true
 		}
 		return "", false
 	})
@@ -105,7 +106,7 @@ func reads(dir, rel, other string) bool {
 	if remote.IsURL(dir) {
 		return terminal.ShowName(dir) == other
 	}
-	_, ok := below(join(dir, rel), filepath.Clean(other))
+	_, ok := statefile.Below(statefile.Join(dir, rel), filepath.Clean(other))
 	return ok
 }
 
@@ -132,30 +133,26 @@ func there(dir, rel string) bool {
 // missing returns the archives of the state that a function finds missing, which shows their names, too.
 func (v *verifier) missing(is func(name string) (shown string, ok bool)) []gone {
 	s := v.scrub.state
-	last := map[stateKey]*gone{}
-	_, err := stateLines(s.file.Reader(), func(_ []byte, l *stateLine) error {
-		if l.root != nil {
-			return nil
-		}
-		key := keyOf(l.name())
+	last := map[statefile.Key]*gone{}
+	err := s.Entries(func(archive, sha256 string, proved time.Time) {
+		key := statefile.KeyOf(archive)
 		if g := last[key]; g == nil {
-			if !s.has(key) {
-				return nil
+			if !s.Has(key) {
+				return
 			}
-			shown, ok := is(l.name())
+			shown, ok := is(archive)
 			if !ok {
-				return nil
+				return
 			}
-			last[key] = &gone{name: l.name(), shown: shown}
+			last[key] = &gone{name: archive, shown: shown}
 		}
-		last[key].sha256 = l.SHA256
-		if !l.Proved.IsZero() {
-			last[key].proved = l.Proved
+		last[key].sha256 = sha256
+		if !proved.IsZero() {
+			last[key].proved = proved
 		}
-		return nil
 	})
 	if err != nil {
-		v.FailFile(s.name, err)
+		v.FailFile(s.Name(), err)
 	}
 	list := make([]gone, 0, len(last))
 	for _, g := range last {
@@ -192,16 +189,16 @@ func (v *verifier) acceptsGone(j fileio.Job) bool {
 		return false
 	}
 	name := v.nameInState(j.Name)
-	if !v.scrub.state.has(keyOf(name)) {
+	if !v.scrub.state.Has(statefile.KeyOf(name)) {
 		return false
 	}
-	v.forget(gone{name: name, shown: terminal.ReportName(j.Name), sha256: v.scrub.state.sha256(name)})
+	v.forget(gone{name: name, shown: terminal.ReportName(j.Name), sha256: v.scrub.state.SHA256(name)})
 	return true
 }
 
 // forget removes an archive that is gone from the state.
 func (v *verifier) forget(g gone) {
-	v.scrub.state.forget(g.name)
+	v.scrub.state.Forget(g.name)
 	if v.JSON {
 		v.Emit(goneReport{g.shown, true, g.sha256})
 	}
@@ -221,10 +218,10 @@ func (v *verifier) acceptMissing(args []string) []string {
 			rest = append(rest, arg)
 			continue
 		}
-		place := v.scrub.state.named(placeOf(v.App, arg))
+		place := v.scrub.state.Named(placeOf(v.App, arg))
 		list := v.missing(func(name string) (string, bool) {
-			rel, ok := below(name, place)
-			return join(arg, rel), ok
+			rel, ok := statefile.Below(name, place)
+			return statefile.Join(arg, rel), ok
 		})
 		if v.lose(list); len(list) == 0 {
 			rest = append(rest, arg)

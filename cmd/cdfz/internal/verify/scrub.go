@@ -21,6 +21,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/statefile"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/remote"
 	"github.com/cdfz-format/cdfz/remote/s3"
@@ -30,7 +31,7 @@ import (
 // are due, and how fast they are read.
 type scrub struct {
 	stateName string
-	state     *state // nil for none
+	state     *statefile.State // nil for none
 	older     time.Duration
 	sample    float64 // share of the bytes, 0 for all
 	rate      int64   // bytes a second, 0 for no limit
@@ -73,12 +74,12 @@ func (s *scrub) open(ctx context.Context, a *cli.App, args []string) error {
 	if a.Select.From != "" && len(args) == 0 {
 		where = append(where, placeOf(a, "."))
 	}
-	var moves []move
+	var moves []statefile.Move
 	if s.movedFrom != "" {
-		moves = append(moves, move{placeOf(a, s.movedFrom), where[0]})
+		moves = append(moves, statefile.Move{From: placeOf(a, s.movedFrom), To: where[0]})
 	}
 	return a.Await(ctx, s.stateName, func() (err error) {
-		s.state, err = openState(s.stateName, where, moves...)
+		s.state, err = statefile.Open(s.stateName, where, moves...)
 		return err
 	})
 }
@@ -122,7 +123,7 @@ func (s *scrub) close() error {
 	if s.state == nil {
 		return nil
 	}
-	return s.state.file.Close()
+	return s.state.Close()
 }
 
 // chooses reports whether not all archives are checked in the order of the command line.
@@ -133,7 +134,7 @@ func (v *verifier) nameInState(name string) string {
 	if remote.IsURL(name) {
 		return terminal.ReportName(name)
 	}
-	return v.scrub.state.named(v.Place(name))
+	return v.scrub.state.Named(v.Place(name))
 }
 
 // keepsState reports whether the state has an archive. Standard input has no name.
@@ -153,9 +154,9 @@ func (v *verifier) due(files *fileio.List) {
 		d := dated{Job: j}
 		total += j.Size
 		if v.keepsState(j.Name) {
-			name, id := v.nameInState(j.Name), listedIdentity(&j)
-			if d.last = v.scrub.state.last(name, &id); d.last == 0 && v.opensFirst(&id) {
-				d.last = v.scrub.state.claim(name)
+			name, id := v.nameInState(j.Name), statefile.ListedIdentity(&j)
+			if d.last = v.scrub.state.Last(name, &id); d.last == 0 && id.OpensFirst() {
+				d.last = v.scrub.state.Claim(name)
 			} else if v.recent(d.last) {
 				v.scrub.passed++
 				v.passOver(j, d.last)
@@ -176,9 +177,6 @@ func (v *verifier) due(files *fileio.List) {
 	}
 }
 
-// opensFirst reports whether only opening a file tells which it is: it is at a URL that no listing has.
-func (v *verifier) opensFirst(id *identity) bool { return id.object && id.sum() == identitySum{} }
-
 // recent reports whether an archive that was proved at a time, in nanoseconds since 1970, is not due. One that
 // was not proved, at 0, is due, although the limit can be before 1970.
 func (v *verifier) recent(at int64) bool { return v.scrub.older > 0 && at > max(0, v.scrub.limit) }
@@ -188,11 +186,11 @@ func (v *verifier) passesOver(j fileio.Job, in *fileio.Input) bool {
 	if !v.keepsState(j.Name) || v.scrub.older == 0 {
 		return false
 	}
-	if id := listedIdentity(&j); !v.opensFirst(&id) {
+	if id := statefile.ListedIdentity(&j); !id.OpensFirst() {
 		return false
 	}
-	id := identityOf(j.Name, in)
-	at := v.scrub.state.last(v.nameInState(j.Name), &id)
+	id := statefile.IdentityOf(j.Name, in)
+	at := v.scrub.state.Last(v.nameInState(j.Name), &id)
 	if !v.recent(at) {
 		return false
 	}
@@ -217,7 +215,7 @@ func (v *verifier) note(j fileio.Job, in *fileio.Input, sha256 string, start tim
 		return "", nil
 	}
 	name := v.nameInState(j.Name)
-	if want := v.scrub.state.sha256(name); want != "" && want != sha256 {
+	if want := v.scrub.state.SHA256(name); want != "" && want != sha256 {
 		if !v.scrub.accept {
 			return "", fmt.Errorf("%w: expected SHA-256 %s, as it was proved before, found %s", errOther, want, sha256)
 		}
@@ -226,11 +224,8 @@ func (v *verifier) note(j fileio.Job, in *fileio.Input, sha256 string, start tim
 	if in.Changed() != nil {
 		return "", nil
 	}
-	id := identityOf(j.Name, in)
-	if id.object && (!j.Modified.IsZero() || j.ETag != "") { // the next listing can be compared with this one
-		id = objectIdentity(in.Size, j.Modified, j.ETag)
-	}
-	v.scrub.state.add(name, &id, sha256, start)
+	id := statefile.NotedIdentity(&j, in)
+	v.scrub.state.Add(name, &id, sha256, start)
 	return before, nil
 }
 

@@ -198,7 +198,7 @@ func (v *verifier) run(ctx context.Context, args []string) {
 		}
 		found, err := one(ctx, j)
 		if found == broken && ctx.Err() == nil && v.keepsState(j.Name) {
-			v.scrub.state.revoke(v.nameInState(j.Name))
+			v.scrub.state.Revoke(v.nameInState(j.Name))
 		}
 		return func() {
 			switch {

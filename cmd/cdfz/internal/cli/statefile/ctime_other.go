@@ -1,6 +1,6 @@
 //go:build unix && !(linux || freebsd || openbsd)
 
-package verify
+package statefile
 
 import (
 	"syscall"

@@ -1,4 +1,4 @@
-package verify
+package statefile
 
 import (
 	"bytes"
@@ -27,7 +27,7 @@ func FuzzState(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		now := time.Now().UnixNano()
-		st := &state{now: now, known: map[stateKey]proved{}}
+		st := &State{now: now, known: map[Key]proved{}}
 		lines, err := st.read(bytes.NewReader(text))
 		if err == nil {
 			require.LessOrEqual(t, len(st.known), max(lines, 0))

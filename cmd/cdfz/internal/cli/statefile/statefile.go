@@ -1,4 +1,12 @@
-package verify
+// Package statefile has the file of cdfz verify --state: when which archive was last proved, how the archive is
+// told from others, and what it has to hold.
+//
+//	{"cdfz_verify_state":2}
+//	{"archive":"/data/x.nc.cdfz","size":…,"modified":"…",…,"sha256":"…","proved":"…"}
+//	{"root":"/data","fs":"…","inode":…}
+//
+// Lines are added while verify runs. The last line of an archive or a folder holds. See package jsonlines.
+package statefile
 
 import (
 	"bufio"
@@ -31,24 +39,25 @@ const stateHead = `{"cdfz_verify_state":`
 // all of its archives are due. It has no folders.
 const stateFormat = 2
 
-// state is the file of --state: when was which archive last proved, and what it held. It is safe for
+// State is the open file: when was which archive last proved, and what it held. It is safe for
 // concurrent use.
-type state struct {
+type State struct {
 	name   string
 	file   *jsonlines.File
 	now    int64 // when it was opened: nothing can have been proved later; nanoseconds since 1970
-	known  map[stateKey]proved
+	known  map[Key]proved
 	roots  []root
 	format int
-	spelt  []move // folders that the state has under other names
+	spelt  []Move // folders that the state has under other names
 }
 
-// stateKey is the start of the SHA-256 of the name of an archive.
-type stateKey [16]byte
+// Key is the start of the SHA-256 of the name of an archive.
+type Key [16]byte
 
-func keyOf(archive string) stateKey {
+// KeyOf returns the key of the name of an archive.
+func KeyOf(archive string) Key {
 	s := sha256.Sum256([]byte(archive))
-	return stateKey(s[:])
+	return Key(s[:])
 }
 
 // proved is what is known of an archive.
@@ -64,20 +73,20 @@ type root struct {
 	id   folderID
 }
 
-// move tells that what was below a folder, or the URL of one, is below another one.
-type move struct{ from, to string }
+// Move tells that what was below a folder, or the URL of one, is below another one.
+type Move struct{ From, To string }
 
 // of returns the name that a file has after a move.
-func (m move) of(name string) string {
-	if rest, ok := below(name, m.from); ok {
-		return join(m.to, rest)
+func (m Move) of(name string) string {
+	if rest, ok := Below(name, m.From); ok {
+		return Join(m.To, rest)
 	}
 	return name
 }
 
-// below returns the path of a file below a folder, or below the URL of one, with slashes. It is "" for the
+// Below returns the path of a file below a folder, or below the URL of one, with slashes. It is "" for the
 // folder itself.
-func below(name, folder string) (rel string, ok bool) {
+func Below(name, folder string) (rel string, ok bool) {
 	if name == folder {
 		return "", true
 	}
@@ -88,8 +97,8 @@ func below(name, folder string) (rel string, ok bool) {
 	return strings.CutPrefix(name, strings.TrimSuffix(folder, "/")+"/")
 }
 
-// join returns the name of a file below a folder, or below the URL of one.
-func join(folder, rel string) string {
+// Join returns the name of a file below a folder, or below the URL of one.
+func Join(folder, rel string) string {
 	switch {
 	case rel == "":
 		return folder
@@ -99,11 +108,11 @@ func join(folder, rel string) string {
 	return filepath.Join(folder, filepath.FromSlash(rel))
 }
 
-// stateLine is the JSON of an archive, or of a folder. Names are absolute paths or URLs.
-type stateLine struct {
+// entry is the JSON of an archive, or of a folder. Names are absolute paths or URLs.
+type entry struct {
 	Archive      string `json:"archive"`
 	ArchiveBytes []byte `json:"archive_bytes,omitempty"` // Archive, if that is not UTF-8
-	identity
+	Identity
 	SHA256 string    `json:"sha256"` // of the netCDF file
 	Proved time.Time `json:"proved"` // when the reading began; zero if the archive has failed since
 	// Gone tells that the archive was removed, and that the user has accepted it.
@@ -127,7 +136,7 @@ func rawBytes(name string) []byte {
 	return []byte(name)
 }
 
-func (l *stateLine) name() string {
+func (l *entry) name() string {
 	if len(l.ArchiveBytes) > 0 {
 		return string(l.ArchiveBytes)
 	}
@@ -143,9 +152,9 @@ func (l *rootLine) name() string {
 
 // proved returns what a line tells. A proof that is later than now is none: the clock was ahead, and would
 // be for as long.
-func (l *stateLine) proved(now int64) proved {
+func (l *entry) proved(now int64) proved {
 	l.object = remote.IsURL(l.Archive)
-	p := proved{id: l.identity.sum()}
+	p := proved{id: l.Identity.sum()}
 	if sum, err := hex.DecodeString(l.SHA256); err == nil && len(sum) == len(p.sha256) {
 		p.sha256 = [32]byte(sum)
 	}
@@ -156,12 +165,12 @@ func (l *stateLine) proved(now int64) proved {
 	return p
 }
 
-// openState opens a state file, or makes it. where are the folders and files of the run: if the state has them
-// below other names, these are changed, or translated by [state.named]. moves are those that the user tells.
+// Open opens a state file, or makes it. where are the folders and files of the run: if the state has them
+// below other names, these are changed, or translated by [State.Named]. moves are those that the user tells.
 //
 // The file is replaced if names change, if it is of an earlier format, or if most of its lines are about
 // archives that have later ones, too.
-func openState(name string, where []string, moves ...move) (*state, error) {
+func Open(name string, where []string, moves ...Move) (*State, error) {
 	for again := false; ; again = true {
 		s, err := newState(name)
 		if err != nil {
@@ -169,7 +178,7 @@ func openState(name string, where []string, moves ...move) (*state, error) {
 		}
 		lines, err := s.read(s.file.Reader())
 		if err != nil {
-			s.file.Close()
+			s.Close()
 			return nil, terminal.Hinted(err, "keep the file, and name a new one: then all archives are due")
 		}
 		if lines < 0 { // an empty file
@@ -186,7 +195,7 @@ func openState(name string, where []string, moves ...move) (*state, error) {
 			return s, nil
 		}
 		err = s.compact(moves)
-		if closeErr := s.file.Close(); err == nil {
+		if closeErr := s.Close(); err == nil {
 			err = closeErr
 		}
 		if err != nil {
@@ -195,8 +204,14 @@ func openState(name string, where []string, moves ...move) (*state, error) {
 	}
 }
 
-func newState(name string) (*state, error) {
-	s := &state{name: name, now: time.Now().UnixNano(), known: map[stateKey]proved{}}
+// Close closes the file, and returns the first error of writing it.
+func (s *State) Close() error { return s.file.Close() }
+
+// Name returns the name of the file.
+func (s *State) Name() string { return s.name }
+
+func newState(name string) (*State, error) {
+	s := &State{name: name, now: time.Now().UnixNano(), known: map[Key]proved{}}
 	var err error
 	s.file, err = jsonlines.Open(name, stateHead, "state of verify")
 	return s, err
@@ -206,13 +221,13 @@ func newState(name string) (*state, error) {
 // folder that has another name now and is nowhere else was moved. One that has two names, as with a bind
 // mount, keeps that in the state. Nothing is concluded for others: if another folder has the name, what is in
 // the moved one is due.
-func (s *state) look(where []string) (moves []move) {
+func (s *State) look(where []string) (moves []Move) {
 	for _, dir := range where {
 		for ; !remote.IsURL(dir); dir = filepath.Dir(dir) {
 			if from, id, ok := s.rootAt(dir); ok && from != dir {
-				m := move{from, dir}
+				m := Move{from, dir}
 				if there, ok := folderAt(from); ok && there == id {
-					s.spelt = append(s.spelt, move{dir, from})
+					s.spelt = append(s.spelt, Move{dir, from})
 				} else if _, err := os.Lstat(from); errors.Is(err, fs.ErrNotExist) && !slices.Contains(moves, m) {
 					moves = append(moves, m)
 				}
@@ -226,7 +241,7 @@ func (s *state) look(where []string) (moves []move) {
 }
 
 // rootAt returns the name that the folder at a path has in the state: this path, or else the last one.
-func (s *state) rootAt(path string) (name string, id folderID, ok bool) {
+func (s *State) rootAt(path string) (name string, id folderID, ok bool) {
 	if len(s.roots) == 0 {
 		return "", folderID{}, false
 	}
@@ -245,8 +260,8 @@ func (s *state) rootAt(path string) (name string, id folderID, ok bool) {
 	return name, id, ok
 }
 
-// named returns the name that a file, or a folder, has in the state.
-func (s *state) named(name string) string {
+// Named returns the name that a file, or a folder, has in the state.
+func (s *State) Named(name string) string {
 	for _, m := range s.spelt {
 		if n := m.of(name); n != name {
 			return n
@@ -255,10 +270,10 @@ func (s *state) named(name string) string {
 	return name
 }
 
-// addRoot notes a folder of the run.
-func (s *state) addRoot(path string) {
+// AddRoot notes a folder of the run.
+func (s *State) AddRoot(path string) {
 	id, ok := folderAt(path)
-	r := root{s.named(path), id}
+	r := root{s.Named(path), id}
 	if !ok || slices.Contains(s.roots, r) {
 		return
 	}
@@ -266,14 +281,14 @@ func (s *state) addRoot(path string) {
 	s.file.Add(&rootLine{Root: r.path, RootBytes: rawBytes(r.path), folderID: id})
 }
 
-func (s *state) setRoot(r root) {
+func (s *State) setRoot(r root) {
 	s.roots = slices.DeleteFunc(s.roots, func(old root) bool { return old.path == r.path })
 	s.roots = append(s.roots, r)
 }
 
-// stateLines calls use for the lines of a state file after the first. format is that of the file, 0 for an
+// readLines calls use for the lines of a state file after the first. format is that of the file, 0 for an
 // empty one.
-func stateLines(r io.Reader, use func(text []byte, l *stateLine) error) (format int, err error) {
+func readLines(r io.Reader, use func(text []byte, l *entry) error) (format int, err error) {
 	b := bufio.NewScanner(r)
 	b.Buffer(nil, jsonlines.MaxLine)
 	for n := 1; b.Scan(); n++ {
@@ -290,13 +305,13 @@ func stateLines(r io.Reader, use func(text []byte, l *stateLine) error) (format 
 			format = head.Format
 			continue
 		}
-		line := new(stateLine)
+		line := new(entry)
 		if err := json.Unmarshal(b.Bytes(), line); err != nil || line.Archive == "" {
 			r := new(rootLine)
 			if err := json.Unmarshal(b.Bytes(), r); err != nil || r.Root == "" {
 				return format, fmt.Errorf("line %d: expected an archive and when it was proved, or a folder", n)
 			}
-			line = &stateLine{root: r}
+			line = &entry{root: r}
 		}
 		if format < 2 { // its archives are due
 			line.Proved = time.Time{}
@@ -309,8 +324,8 @@ func stateLines(r io.Reader, use func(text []byte, l *stateLine) error) (format 
 }
 
 // read reads the lines of a file and returns their number, -1 for an empty file.
-func (s *state) read(r io.Reader) (lines int, err error) {
-	s.format, err = stateLines(r, func(_ []byte, l *stateLine) error {
+func (s *State) read(r io.Reader) (lines int, err error) {
+	s.format, err = readLines(r, func(_ []byte, l *entry) error {
 		lines++
 		s.use(l)
 		return nil
@@ -322,20 +337,20 @@ func (s *state) read(r io.Reader) (lines int, err error) {
 }
 
 // use takes over a line.
-func (s *state) use(l *stateLine) {
+func (s *State) use(l *entry) {
 	switch {
 	case l.root != nil:
 		s.setRoot(root{l.root.name(), l.root.folderID})
 	case l.Gone:
-		delete(s.known, keyOf(l.name()))
+		delete(s.known, KeyOf(l.name()))
 	default:
-		s.known[keyOf(l.name())] = l.proved(s.now)
+		s.known[KeyOf(l.name())] = l.proved(s.now)
 	}
 }
 
 // compact replaces the file by one with the last line of each archive and folder, under their names after
 // moves.
-func (s *state) compact(moves []move) error {
+func (s *State) compact(moves []Move) error {
 	old, err := access.OfPath(s.name)
 	if err != nil {
 		return err
@@ -347,12 +362,12 @@ func (s *state) compact(moves []move) error {
 	defer t.Close()
 	w := bufio.NewWriter(t)
 	fmt.Fprintf(w, "%s%d}\n", stateHead, stateFormat) // Flush returns the error
-	written := map[stateKey]bool{}
-	if _, err = stateLines(s.file.Reader(), func(_ []byte, l *stateLine) error {
+	written := map[Key]bool{}
+	if _, err = readLines(s.file.Reader(), func(_ []byte, l *entry) error {
 		if l.root != nil {
 			return nil
 		}
-		key := keyOf(l.name())
+		key := KeyOf(l.name())
 		if p, ok := s.known[key]; !ok || p != l.proved(s.now) || written[key] {
 			return nil
 		}
@@ -388,49 +403,64 @@ func writeLine(w io.Writer, v any) error {
 	return err
 }
 
-// last returns when an archive was last proved, in nanoseconds since 1970, or 0 if it is due: it has another
+// Last returns when an archive was last proved, in nanoseconds since 1970, or 0 if it is due: it has another
 // identity now, or an unknown one.
-func (s *state) last(archive string, id *identity) int64 {
-	p := s.known[keyOf(archive)]
+func (s *State) Last(archive string, id *Identity) int64 {
+	p := s.known[KeyOf(archive)]
 	if p.at == 0 || p.id != id.sum() {
 		return 0
 	}
 	return p.at
 }
 
-// claim returns when an archive was last proved, in nanoseconds since 1970, if it has not changed. It is 0 if
+// Claim returns when an archive was last proved, in nanoseconds since 1970, if it has not changed. It is 0 if
 // it is unknown.
-func (s *state) claim(archive string) int64 { return s.known[keyOf(archive)].at }
+func (s *State) Claim(archive string) int64 { return s.known[KeyOf(archive)].at }
 
-// has reports whether the state has an archive.
-func (s *state) has(key stateKey) bool {
+// Has reports whether the state has an archive.
+func (s *State) Has(key Key) bool {
 	_, ok := s.known[key]
 	return ok
 }
 
-// sha256 returns the SHA-256 of the netCDF file that an archive has to hold, or "".
-func (s *state) sha256(archive string) string {
-	if p := s.known[keyOf(archive)]; p.sha256 != ([32]byte{}) {
+// Empty reports whether the state has no archive.
+func (s *State) Empty() bool { return len(s.known) == 0 }
+
+// Entries calls use for the archives in the file, once for each time that one was noted, in this order. proved is
+// zero for an archive that has failed or was removed.
+func (s *State) Entries(use func(archive, sha256 string, proved time.Time)) error {
+	_, err := readLines(s.file.Reader(), func(_ []byte, l *entry) error {
+		if l.root == nil {
+			use(l.name(), l.SHA256, l.Proved)
+		}
+		return nil
+	})
+	return err
+}
+
+// SHA256 returns the SHA-256 of the netCDF file that an archive has to hold, or "".
+func (s *State) SHA256(archive string) string {
+	if p := s.known[KeyOf(archive)]; p.sha256 != ([32]byte{}) {
 		return hex.EncodeToString(p.sha256[:])
 	}
 	return ""
 }
 
-// revoke notes that an archive has failed: that it was proved holds no longer, even if nobody has written
+// Revoke notes that an archive has failed: that it was proved holds no longer, even if nobody has written
 // to it since. What it has to hold stays.
-func (s *state) revoke(archive string) {
-	if s.known[keyOf(archive)].at != 0 {
-		s.add(archive, &identity{}, s.sha256(archive), time.Time{})
+func (s *State) Revoke(archive string) {
+	if s.known[KeyOf(archive)].at != 0 {
+		s.Add(archive, &Identity{}, s.SHA256(archive), time.Time{})
 	}
 }
 
-// add notes that an archive was proved. start is when the reading began.
-func (s *state) add(archive string, id *identity, sha256 string, start time.Time) {
-	l := &stateLine{Archive: archive, ArchiveBytes: rawBytes(archive), identity: *id, SHA256: sha256, Proved: start.UTC()}
+// Add notes that an archive was proved. start is when the reading began.
+func (s *State) Add(archive string, id *Identity, sha256 string, start time.Time) {
+	l := &entry{Archive: archive, ArchiveBytes: rawBytes(archive), Identity: *id, SHA256: sha256, Proved: start.UTC()}
 	s.file.Add(l)
 }
 
-// forget notes that an archive was removed.
-func (s *state) forget(archive string) {
-	s.file.Add(&stateLine{Archive: archive, ArchiveBytes: rawBytes(archive), Gone: true})
+// Forget notes that an archive was removed.
+func (s *State) Forget(archive string) {
+	s.file.Add(&entry{Archive: archive, ArchiveBytes: rawBytes(archive), Gone: true})
 }

@@ -1,4 +1,4 @@
-package verify
+package statefile
 
 import (
 	"io"
@@ -10,7 +10,7 @@ import (
 )
 
 // Proofs tells when archives were last proved, from a file of --state. It is safe for concurrent use.
-type Proofs struct{ s *state }
+type Proofs struct{ s *State }
 
 // ReadProofs reads a state file, which a run may be writing. Nothing is changed.
 func ReadProofs(name string) (*Proofs, error) {
@@ -23,7 +23,7 @@ func ReadProofs(name string) (*Proofs, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Proofs{&state{now: time.Now().UnixNano(), known: map[stateKey]proved{}}}
+	p := &Proofs{&State{now: time.Now().UnixNano(), known: map[Key]proved{}}}
 	_, err = p.s.read(io.NewSectionReader(f, 0, size))
 	return p, err
 }
@@ -55,9 +55,9 @@ func wholeLines(f *os.File) (int64, error) {
 // changed since. archive is its place ([fileio.IO.Place]) or URL, name the one that it was opened with, and
 // sha256 that of the netCDF file that it holds.
 func (p *Proofs) Last(archive, name string, in *fileio.Input, sha256 string) time.Time {
-	id := identityOf(name, in)
-	at := p.s.last(archive, &id)
-	if at == 0 || p.s.sha256(archive) != sha256 {
+	id := IdentityOf(name, in)
+	at := p.s.Last(archive, &id)
+	if at == 0 || p.s.SHA256(archive) != sha256 {
 		return time.Time{}
 	}
 	return time.Unix(0, at).UTC()

@@ -1,4 +1,4 @@
-package verify
+package statefile
 
 import (
 	"crypto/sha256"
@@ -14,9 +14,9 @@ import (
 	"github.com/cdfz-format/cdfz/remote"
 )
 
-// identity tells a file from all others, and from itself before a change. What a system does not tell is
+// Identity tells a file from all others, and from itself before a change. What a system does not tell is
 // zero. The size and the time alone would not do: archives have the times of their sources.
-type identity struct {
+type Identity struct {
 	Size     int64         `json:"size"`             // of the archive
 	Modified filetime.Time `json:"modified"`         // time of the archive, of an object in whole seconds; zero if unknown
 	Changed  filetime.Time `json:"changed,omitzero"` // when it was last changed in any way, which programs cannot set
@@ -30,7 +30,7 @@ type identity struct {
 type identitySum [16]byte
 
 // sum returns the sum of an identity. It is zero if the file could be another one in spite of it.
-func (i *identity) sum() identitySum {
+func (i *Identity) sum() identitySum {
 	if i.Modified.IsZero() && i.Inode == 0 && i.ETag == "" {
 		return identitySum{}
 	}
@@ -38,10 +38,13 @@ func (i *identity) sum() identitySum {
 	return identitySum(s[:])
 }
 
+// OpensFirst reports whether a file has to be open before its identity is known: one at a URL that no listing has.
+func (i *Identity) OpensFirst() bool { return i.object && i.sum() == identitySum{} }
+
 // settledBefore reports whether a file that was read from a time on, in nanoseconds since 1970, has not
 // changed since, if its identity is still the same. A change within the unit of the clock of a file system or
 // of a store does not show in the time.
-func (i *identity) settledBefore(start int64) bool {
+func (i *Identity) settledBefore(start int64) bool {
 	last := i.Changed.Time
 	if i.object && i.ETag == "" {
 		last = i.Modified.Time
@@ -56,42 +59,51 @@ func (i *identity) settledBefore(start int64) bool {
 }
 
 // fileIdentity returns the identity of a file. fileSystem is called to name its file system.
-func fileIdentity(st fs.FileInfo, fileSystem func() string) identity {
-	i := identity{Size: st.Size(), Modified: filetime.Time{Time: st.ModTime()}, FS: fileSystem()}
+func fileIdentity(st fs.FileInfo, fileSystem func() string) Identity {
+	i := Identity{Size: st.Size(), Modified: filetime.Time{Time: st.ModTime()}, FS: fileSystem()}
 	i.Inode, i.Changed.Time = inodeOf(st)
 	return i
 }
 
 // objectIdentity returns the identity of an object of a store, or of another file at a URL. A listing and an
 // answer may write the same ETag with and without quotes, and times to other fractions of a second.
-func objectIdentity(size int64, modified time.Time, etag string) identity {
-	i := identity{Size: size, ETag: strings.Trim(strings.TrimPrefix(etag, "W/"), `"`), object: true}
+func objectIdentity(size int64, modified time.Time, etag string) Identity {
+	i := Identity{Size: size, ETag: strings.Trim(strings.TrimPrefix(etag, "W/"), `"`), object: true}
 	if !modified.IsZero() {
 		i.Modified.Time = modified.UTC().Truncate(time.Second)
 	}
 	return i
 }
 
-// identityOf returns the identity of an open file.
-func identityOf(name string, in *fileio.Input) identity {
+// IdentityOf returns the identity of an open file.
+func IdentityOf(name string, in *fileio.Input) Identity {
 	if remote.IsURL(name) {
 		return objectIdentity(in.Size, in.Modified, in.ETag)
 	}
 	if in.Stat == nil {
-		return identity{}
+		return Identity{}
 	}
 	return fileIdentity(in.Stat, func() string { return fileSystem(in.Stat, in.Name) })
 }
 
-// listedIdentity returns the identity of a file that is not open. That of a URL which no listing has is
+// NotedIdentity returns the identity of an open file for [State.Add]. For a file at a URL that a listing has, it is
+// that of the listing, since the next listing can be compared with it.
+func NotedIdentity(j *fileio.Job, in *fileio.Input) Identity {
+	if remote.IsURL(j.Name) && (!j.Modified.IsZero() || j.ETag != "") {
+		return objectIdentity(in.Size, j.Modified, j.ETag)
+	}
+	return IdentityOf(j.Name, in)
+}
+
+// ListedIdentity returns the identity of a file that is not open. That of a URL which no listing has is
 // unknown.
-func listedIdentity(j *fileio.Job) identity {
+func ListedIdentity(j *fileio.Job) Identity {
 	if remote.IsURL(j.Name) {
 		return objectIdentity(j.Size, j.Modified, j.ETag)
 	}
 	st, err := os.Stat(j.Name)
 	if err != nil {
-		return identity{}
+		return Identity{}
 	}
 	return fileIdentity(st, func() string { return fileSystem(st, j.Name) })
 }

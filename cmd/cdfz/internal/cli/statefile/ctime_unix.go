@@ -1,6 +1,6 @@
 //go:build linux || freebsd || openbsd
 
-package verify
+package statefile
 
 import (
 	"syscall"

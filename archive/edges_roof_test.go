@@ -1,0 +1,75 @@
+package archive
+
+// beside are the folders in cmd/cdfz/internal that are no verbs.
+var beside = []string{"cataloguefile", "choices", "cli", "fusefs", "hdf5plugin"}
+
+// roof lists the packages that each package in cmd/cdfz/internal may import, where ./ stands for that folder. A
+// package may also import what lies below it, and a verb cli and what lies below cli. These are left out.
+var roof = map[string][]string{
+	// What several verbs use.
+	"cataloguefile": {"archive", "cdf3", "cf", "internal/atomicfile", "slab"}, // catalogue and find
+	"choices":       {"archive", "cdf3", "filters", "lorenz"},                 // info and the page of serve
+	"cli":           {"archive", "archive/parity", "cdf3", "./hdf5plugin", "filters", "internal/atomicfile", "internal/storage", "remote", "remote/s3"},
+	"cli/chains": {"archive", "cdf3", "./cli", "./cli/display", "./cli/terminal", "filters",
+		"internal/spec"},
+	"cli/display": {},
+	"cli/fileio": {"archive", "archive/joined", "cdf3", "./cli/display", "./cli/patterns",
+		"./cli/protect", "./cli/receiptfile", "./cli/shards", "./cli/stop",
+		"./cli/terminal", "internal/access", "internal/atomicfile", "internal/ioat", "internal/nofollow",
+		"internal/storage", "internal/urls", "remote", "remote/s3"},
+	"cli/jsonlines": {"internal/access", "internal/atomicfile"},
+	"cli/patterns":  {},
+	"cli/protect": {"archive", "archive/repair", "./cli/display", "./cli/receiptfile",
+		"./cli/terminal", "internal/atomicfile", "internal/filetime", "internal/ioat", "internal/nofollow",
+		"internal/storage", "remote"}, // fileio asks it before it replaces a file
+	"cli/receiptfile": {"archive", "./cli/terminal", "internal/access", "internal/atomicfile", "internal/filetime", "internal/urls"},
+	"cli/report": {"archive", "archive/parity", "archive/repair", "archive/verify", "./cli/display", "./cli/fileio",
+		"./cli/terminal", "filters"},
+	"cli/runlog": {"archive", "./cli/jsonlines"},
+	"cli/shards": {},
+	"cli/statefile": {"./cli/fileio", "./cli/jsonlines", "./cli/terminal", "internal/access",
+		"internal/atomicfile", "internal/filetime", "remote"},
+	"cli/stats":    {"filters"},
+	"cli/stop":     {},
+	"cli/terminal": {"archive", "cdf3", "./cli/display", "./cli/stop", "internal/nofollow", "remote"},
+	"cli/unpack":   {"./cli", "./cli/fileio", "./cli/receiptfile", "internal/atomicfile", "remote"},
+	"fusefs":       {"archive", "internal/folderview", "internal/folderview/joinedfiles", "internal/nofollow", "internal/storage"}, // mount and run
+	"hdf5plugin":   {"filters", "filters/all", "internal/hostproto"},                                                               // cli loads plugins for all verbs
+
+	// What one verb uses.
+	"export/hdf5":    {}, // the format, for any data
+	"export/netcdf4": {"archive", "cdf3", "./export/hdf5", "filters", "internal/ioat"},
+	"export/refs":    {"archive", "archive/joined", "filters", "internal/atomicfile"},
+	"export/zarr":    {"archive", "cdf3", "filters", "filters/all", "internal/atomicfile"}, // writes blosc
+	"gen/cdlgen":     {"cdf3", "filters", "internal/atomicfile", "internal/spec"},
+	"run/mountns":    {"./fusefs"},
+	"serve/dap":      {"cdf3", "slab"}, // the protocol, for any source
+	"serve/page":     {"archive", "cdf3", "cf", "./choices", "export", "filters", "slab"},
+	"serve/server": {"archive", "./serve/dap", "./serve/page", "internal/filetime", "internal/folderview",
+		"internal/folderview/joinedfiles", "internal/storage"},
+
+	// Verbs.
+	"archive": {"archive", "archive/verify", "cdf3", "filters", "internal/atomicfile", "internal/filetime", "internal/nofollow",
+		"internal/storage", "internal/urls", "remote", "remote/s3"},
+	"bench":     {"archive", "cdf3", "filters", "internal/atomicfile", "internal/chart", "internal/spec"},
+	"catalogue": {"archive", "./cataloguefile", "remote"},
+	"codec":     {"cdf3", "filters", "internal/spec"},
+	"copy":      {"archive", "remote/s3"},
+	"dump":      {"archive", "cdf3", "cdl", "filters", "internal/atomicfile"},
+	"export":    {"archive", "archive/joined", "filters", "internal/atomicfile", "internal/spec", "remote"},
+	"filters":   {"filters"},
+	"find":      {"./cataloguefile"},
+	"gen":       {"archive", "cdf3", "cdl", "internal/atomicfile"},
+	"get":       {"archive", "export", "internal/atomicfile", "remote/s3"},
+	"info":      {"archive", "cdf3", "./choices", "filters", "internal/spec", "remote"},
+	"join":      {"archive/joined", "remote"},
+	"mount":     {"./fusefs"},
+	"parity":    {"archive", "archive/parity", "archive/verify", "internal/atomicfile"},
+	"plugins":   {"./hdf5plugin", "filters"},
+	"receipts":  {"archive", "archive/verify", "internal/storage", "remote"},
+	"repair":    {"archive", "archive/repair", "archive/verify", "internal/ioat", "remote", "remote/s3"},
+	"restore":   {"archive", "archive/parity", "archive/repair", "internal/atomicfile", "remote/s3"},
+	"run":       {"./fusefs"},
+	"serve":     {},
+	"verify":    {"archive", "archive/joined", "archive/repair", "archive/verify", "internal/nofollow", "internal/urls", "remote", "remote/s3"},
+}
