@@ -33,8 +33,8 @@ var roof = map[string][]string{
 	"cli/stop":     {},
 	"cli/terminal": {"archive", "cdf3", "./cli/display", "./cli/stop", "internal/nofollow", "remote"},
 	"cli/unpack":   {"./cli", "./cli/fileio", "./cli/receiptfile", "internal/atomicfile", "remote"},
-	"fusefs":       {"archive", "internal/folderview", "internal/folderview/joinedfiles", "internal/nofollow", "internal/storage"}, // mount and run
-	"hdf5plugin":   {"filters", "filters/all", "internal/hostproto"},                                                               // cli loads plugins for all verbs
+	"fusefs":       {"archive", "archive/archivefs", "archive/archivefs/joinedfiles", "internal/nofollow", "internal/storage"}, // mount and run
+	"hdf5plugin":   {"filters", "filters/all", "internal/hostproto"},                                                           // cli loads plugins for all verbs
 
 	// What one verb uses.
 	"export/hdf5":    {}, // the format, for any data
@@ -45,8 +45,8 @@ var roof = map[string][]string{
 	"run/mountns":    {"./fusefs"},
 	"serve/dap":      {"cdf3", "slab"}, // the protocol, for any source
 	"serve/page":     {"archive", "cdf3", "cf", "./choices", "export", "filters", "slab"},
-	"serve/server": {"archive", "./serve/dap", "./serve/page", "internal/filetime", "internal/folderview",
-		"internal/folderview/joinedfiles", "internal/storage"},
+	"serve/server": {"archive", "./serve/dap", "./serve/page", "internal/filetime", "archive/archivefs",
+		"archive/archivefs/joinedfiles", "internal/storage"},
 
 	// Verbs.
 	"archive": {"archive", "archive/verify", "cdf3", "filters", "internal/atomicfile", "internal/filetime", "internal/nofollow",

@@ -77,11 +77,11 @@ var edges = map[string][]string{
 	"lorenz/internal/repeats":          {"lorenz/internal/entropy", "lorenz/internal/kernels"},
 	"lorenz/internal/text":             {"lorenz/internal/entropy", "lorenz/internal/kernels"},
 	"internal/spec":                    {"filters"},           // the text of chains
-	"internal/folderview":              {"internal/nofollow"}, // the rules of archive.FS, fusefs and server
+	"archive/archivefs":                {"internal/nofollow"}, // the rules of archive.FS, fusefs and server
 	"internal/hostproto":               {},                    // used by hdf5plugin and by the command cdfz-plugin-host
 	"slab":                             {"cdf3", "internal/ioat"},
 	"unlimited":                        {"cdf3", "internal/ioat"},
-	"archive": {"archive/parity", "cdf3", "blockidx", "cf", "filters", "internal/atomicfile", "internal/folderview", "internal/ioat", "internal/urls", "slab", "unlimited",
+	"archive": {"archive/parity", "cdf3", "blockidx", "cf", "filters", "internal/atomicfile", "archive/archivefs", "internal/ioat", "internal/urls", "slab", "unlimited",
 		"archive/internal/fault", "archive/internal/czip", "archive/internal/plan", "archive/internal/zarrview",
 		"archive/internal/opening", "archive/internal/read", "archive/internal/image", "archive/internal/write", "archive/internal/layout"},
 	"archive/internal/fault":    {},
@@ -111,14 +111,14 @@ var edges = map[string][]string{
 	// Datasets of many files open their members with archive, and name times with cf.
 	"archive/joined": {"archive", "cdf3", "cf", "internal/ioat", "internal/urls", "slab"},
 
-	"archive/parity":                  {"archive/internal/czip", "archive/internal/fault", "archive/internal/plan", "internal/ioat"},
-	"archive/ncapi":                   {"archive", "cdf3", "slab"},                                   // a nested module
-	"fleet":                           {"fleet/internal/runlog", "internal/atomicfile", "remote/s3"}, // a nested module
-	"fleet/internal/runlog":           {},                                                            // of the nested module
-	"internal/folderview/joinedfiles": {"archive", "archive/joined", "internal/folderview"},          // for mount and serve
-	"cf":                              {"cdf3", "slab"},
-	"export":                          {"cdf3", "slab", "cf"},
-	"cdl":                             {"cdf3", "cf", "slab"}, // text from headers and values, wherever they come from
+	"archive/parity":                {"archive/internal/czip", "archive/internal/fault", "archive/internal/plan", "internal/ioat"},
+	"archive/ncapi":                 {"archive", "cdf3", "slab"},                                   // a nested module
+	"fleet":                         {"fleet/internal/runlog", "internal/atomicfile", "remote/s3"}, // a nested module
+	"fleet/internal/runlog":         {},                                                            // of the nested module
+	"archive/archivefs/joinedfiles": {"archive", "archive/joined", "archive/archivefs"},            // for mount and serve
+	"cf":                            {"cdf3", "slab"},
+	"export":                        {"cdf3", "slab", "cf"},
+	"cdl":                           {"cdf3", "cf", "slab"}, // text from headers and values, wherever they come from
 }
 
 // TestEdges checks the imports of all packages against edges and roof. No verb imports a verb, or what lies below

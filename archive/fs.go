@@ -6,8 +6,8 @@ import (
 	"io/fs"
 	"strconv"
 
+	"github.com/cdfz-format/cdfz/archive/archivefs"
 	"github.com/cdfz-format/cdfz/archive/internal/read"
-	"github.com/cdfz-format/cdfz/internal/folderview"
 )
 
 // Suffix is the ending of archive names, after the name of the image.
@@ -38,7 +38,7 @@ func FS(fsys fs.FS, opts *OpenOptions) fs.FS {
 		}
 		o.Shared, _ = NewCache(bytes) // fails only for sizes that are not positive
 	}
-	return folderview.New(fsys, folderview.Format[*File]{
+	return archivefs.New(fsys, archivefs.Format[*File]{
 		Suffix: Suffix,
 		Is:     IsArchive,
 		Open: func(name string, r io.ReaderAt, size int64) (*File, error) {

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/cdfz-format/cdfz/internal/folderview"
+	"github.com/cdfz-format/cdfz/archive/archivefs"
 	"github.com/cdfz-format/cdfz/internal/nofollow"
 )
 
@@ -81,7 +81,7 @@ func (p place) Open(base string) (fs.File, error) {
 	}
 	if !os.SameFile(want, now) {
 		f.Close()
-		return nil, folderview.ErrReplaced
+		return nil, archivefs.ErrReplaced
 	}
 	return f, nil
 }
@@ -104,7 +104,7 @@ func (f files) open(name string) (*os.File, fs.FileInfo, error) {
 	}
 	st, err := file.Stat()
 	if err == nil && !st.Mode().IsRegular() {
-		err = folderview.ErrReplaced
+		err = archivefs.ErrReplaced
 	}
 	if err != nil {
 		file.Close()

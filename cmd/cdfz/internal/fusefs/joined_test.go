@@ -14,9 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/archive/archivefs"
 	"github.com/cdfz-format/cdfz/archive/joined"
 	"github.com/cdfz-format/cdfz/cdf3"
-	"github.com/cdfz-format/cdfz/internal/folderview"
 )
 
 // times is a file with these values.
@@ -96,7 +96,7 @@ func TestTreeJoinedReads(t *testing.T) {
 	f.put("bad.ncml", []byte(head+`<scan/></aggregation></netcdf>`))
 	reads := 0
 	read := f.tree.source.Joined.Read
-	f.tree.source.Joined.Read = func(r io.ReaderAt, size int64) (folderview.JoinedFiles[*archive.File], error) {
+	f.tree.source.Joined.Read = func(r io.ReaderAt, size int64) (archivefs.JoinedFiles[*archive.File], error) {
 		reads++
 		return read(r, size)
 	}

@@ -10,13 +10,13 @@ import (
 	"syscall"
 
 	"github.com/cdfz-format/cdfz/archive"
-	"github.com/cdfz-format/cdfz/internal/folderview"
-	"github.com/cdfz-format/cdfz/internal/folderview/joinedfiles"
+	"github.com/cdfz-format/cdfz/archive/archivefs"
+	"github.com/cdfz-format/cdfz/archive/archivefs/joinedfiles"
 )
 
 type (
-	view  = folderview.View[*archive.File]
-	image = folderview.File[*archive.File]
+	view  = archivefs.View[*archive.File]
+	image = archivefs.File[*archive.File]
 )
 
 // source is what the mount shows: a view of each of its folders. It is safe for concurrent use.
@@ -28,26 +28,26 @@ type source struct {
 
 // found is a file of the source under a name of the mount.
 type found struct {
-	*folderview.Found
+	*archivefs.Found
 	st  *syscall.Stat_t
 	who uint32 // who may read it, at most
 }
 
 // openSource opens a folder or an archive.
 func openSource(src string, cache *archive.Cache, o *Options) (*source, error) {
-	root, only, err := folderview.OpenRoot(src)
+	root, only, err := archivefs.OpenRoot(src)
 	if err == nil && only != "" && !strings.HasSuffix(only, archive.Suffix) && (o.AllowOther || !joinedfiles.Is(only)) {
 		root.Close()
-		err = folderview.ErrSource
+		err = archivefs.ErrSource
 	}
-	if errors.Is(err, folderview.ErrSource) {
+	if errors.Is(err, archivefs.ErrSource) {
 		err = pathError(src, ErrSource)
 	}
 	if err != nil {
 		return nil, err
 	}
 	f := files{root.Root}
-	opts := &archive.OpenOptions{Shared: cache, Workers: o.Workers, Index: folderview.IndexPages, BlockMemory: folderview.BlockMemory}
+	opts := &archive.OpenOptions{Shared: cache, Workers: o.Workers, Index: archivefs.IndexPages, BlockMemory: archivefs.BlockMemory}
 	s := &source{f, archive.FS(f.top(), opts).(*view), o.AllowOther}
 	s.WithArchives, s.Links, s.Only = o.WithArchives, true, only
 	if !o.AllowOther { // others could read members that they may not
@@ -88,7 +88,7 @@ func (s *source) find(p place, base string) (found, error) {
 		}
 		defer file.Close()
 		if !os.SameFile(now, f.Info) {
-			return found{}, folderview.ErrReplaced
+			return found{}, archivefs.ErrReplaced
 		}
 		out.who = s.reach(file, f.Info)
 	}
@@ -100,15 +100,15 @@ func (s *source) list(p place) ([]fs.DirEntry, error) { return s.At(p, p.name).R
 
 // acquire returns an archive of the source if its contents are still those of id, else
 // ErrReplaced. The caller must release it.
-func (s *source) acquire(name string, id folderview.Ident) (*image, error) {
+func (s *source) acquire(name string, id archivefs.Ident) (*image, error) {
 	st, err := s.root.Stat(name)
-	if err != nil || folderview.IdentOf(name, st) != id {
-		return nil, folderview.ErrReplaced
+	if err != nil || archivefs.IdentOf(name, st) != id {
+		return nil, archivefs.ErrReplaced
 	}
 	im, err := s.Acquire(name)
 	if err == nil && im.ID != id {
 		s.Release(im)
-		err = folderview.ErrReplaced
+		err = archivefs.ErrReplaced
 	}
 	return im, err
 }

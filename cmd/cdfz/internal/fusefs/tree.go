@@ -14,8 +14,8 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 	"golang.org/x/sys/unix"
 
-	"github.com/cdfz-format/cdfz/internal/folderview"
-	"github.com/cdfz-format/cdfz/internal/folderview/joinedfiles"
+	"github.com/cdfz-format/cdfz/archive/archivefs"
+	"github.com/cdfz-format/cdfz/archive/archivefs/joinedfiles"
 	"github.com/cdfz-format/cdfz/internal/storage"
 )
 
@@ -50,7 +50,7 @@ type imageNode struct {
 	fs.Inode
 	t    *tree
 	name string // of the archive when it was found
-	id   folderview.Ident
+	id   archivefs.Ident
 	attr fuse.Attr
 
 	who uint32 // may read it, at most
@@ -91,7 +91,7 @@ func errno(err error) syscall.Errno {
 		return 0
 	case errors.As(err, &no):
 		return no
-	case errors.Is(err, folderview.ErrReplaced):
+	case errors.Is(err, archivefs.ErrReplaced):
 		return syscall.ESTALE // the kernel looks the name up again
 	case errors.Is(err, iofs.ErrNotExist):
 		return syscall.ENOENT
@@ -249,7 +249,7 @@ func (l *listed) load() syscall.Errno {
 	l.list, l.closed = make([]fuse.DirEntry, len(list)), map[string]bool{}
 	for i, e := range list {
 		l.list[i] = fuse.DirEntry{Name: e.Name(), Mode: typeBits(e.Type()), Off: uint64(i + 1)}
-		if f := folderview.FoundOf(e); f != nil && f.Size < 0 {
+		if f := archivefs.FoundOf(e); f != nil && f.Size < 0 {
 			l.closed[e.Name()] = true
 		}
 	}
@@ -387,14 +387,14 @@ func (n *imageNode) Open(context.Context, uint32) (fs.FileHandle, uint32, syscal
 	t.active.touch()
 	name := n.name
 	im, err := t.source.acquire(n.name, n.id)
-	if errors.Is(err, folderview.ErrReplaced) {
+	if errors.Is(err, archivefs.ErrReplaced) {
 		// The archive may have moved.
 		if f, again := t.moved(n); again == nil && f.Image && f.Name != n.name && f.who == n.who {
 			name = f.Name
 			im, err = t.source.acquire(name, n.id)
 		}
 	}
-	if errors.Is(err, folderview.ErrReplaced) {
+	if errors.Is(err, archivefs.ErrReplaced) {
 		return nil, 0, syscall.ESTALE
 	}
 	if err != nil {
@@ -413,7 +413,7 @@ func (n *imageNode) Open(context.Context, uint32) (fs.FileHandle, uint32, syscal
 func (t *tree) moved(n *imageNode) (found, error) {
 	base, dir := n.Inode.Parent()
 	if dir == nil {
-		return found{}, folderview.ErrReplaced
+		return found{}, archivefs.ErrReplaced
 	}
 	p, leave, no := t.enter(dir)
 	if no != 0 {
@@ -468,7 +468,7 @@ func (n *imageNode) Getxattr(_ context.Context, attr string, dest []byte) (uint3
 		return 0, errno(err)
 	}
 	defer f.Close()
-	if folderview.IdentOf(n.name, st) != n.id {
+	if archivefs.IdentOf(n.name, st) != n.id {
 		return 0, syscall.ESTALE
 	}
 	return acl(f, dest)

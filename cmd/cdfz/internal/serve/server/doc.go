@@ -14,7 +14,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/cdfz-format/cdfz/internal/folderview"
+	"github.com/cdfz-format/cdfz/archive/archivefs"
 )
 
 // Defaults of Options.
@@ -56,4 +56,4 @@ type Options struct {
 }
 
 // ErrSource is the error for a source that is neither a folder nor a regular file.
-var ErrSource = folderview.ErrSource
+var ErrSource = archivefs.ErrSource

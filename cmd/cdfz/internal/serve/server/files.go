@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/archive/archivefs/joinedfiles"
 	"github.com/cdfz-format/cdfz/internal/filetime"
-	"github.com/cdfz-format/cdfz/internal/folderview/joinedfiles"
 )
 
 // serveFile answers with an image, another file, or the list of a folder.

@@ -16,9 +16,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/archive/archivefs"
 	"github.com/cdfz-format/cdfz/archive/joined"
 	"github.com/cdfz-format/cdfz/cdf3"
-	"github.com/cdfz-format/cdfz/internal/folderview"
 )
 
 // month is a file with one time.
@@ -80,7 +80,7 @@ func TestJoinedReads(t *testing.T) {
 	s, url := start(t, dir, nil)
 	var reads atomic.Int64
 	read := s.source.Joined.Read
-	s.source.Joined.Read = func(r io.ReaderAt, size int64) (folderview.JoinedFiles[*archive.File], error) {
+	s.source.Joined.Read = func(r io.ReaderAt, size int64) (archivefs.JoinedFiles[*archive.File], error) {
 		reads.Add(1)
 		return read(r, size)
 	}

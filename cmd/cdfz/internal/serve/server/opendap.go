@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/archive/archivefs/joinedfiles"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/serve/dap"
-	"github.com/cdfz-format/cdfz/internal/folderview/joinedfiles"
 )
 
 // serveDAP answers a request of DAP2 for a netCDF file, whose suffix is that of the service,

@@ -7,7 +7,7 @@ import (
 	"net/http"
 
 	"github.com/cdfz-format/cdfz/archive"
-	"github.com/cdfz-format/cdfz/internal/folderview/joinedfiles"
+	"github.com/cdfz-format/cdfz/archive/archivefs/joinedfiles"
 )
 
 // refuse answers with a status and a line of text.

@@ -9,21 +9,21 @@ import (
 	"sync"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/archive/archivefs"
+	"github.com/cdfz-format/cdfz/archive/archivefs/joinedfiles"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/serve/dap"
-	"github.com/cdfz-format/cdfz/internal/folderview"
-	"github.com/cdfz-format/cdfz/internal/folderview/joinedfiles"
 )
 
 // source is what the server shows: a view of a folder without hidden files. All names are
 // relative to its root and have slashes. Archives can be read under their own names, too,
 // but are not listed. It is safe for concurrent use.
 type source struct {
-	root folderview.Root
-	*folderview.View[*archive.File]
+	root archivefs.Root
+	*archivefs.View[*archive.File]
 }
 
 // openDataset is an open netCDF file.
-type openDataset = folderview.File[*archive.File]
+type openDataset = archivefs.File[*archive.File]
 
 // dataset has the forms of an open netCDF file, which are computed when they are needed.
 type dataset struct {
@@ -34,7 +34,7 @@ type dataset struct {
 // found is a file or folder of the source.
 type found struct {
 	shown string // name of the server
-	*folderview.Found
+	*archivefs.Found
 }
 
 // openSource opens a folder or a file. cache is the number of bytes of decoded blocks that are
@@ -44,12 +44,12 @@ func openSource(src string, cache int64, workers int, warn func(string, error)) 
 	if err != nil {
 		return nil, err
 	}
-	root, only, err := folderview.OpenRoot(src)
+	root, only, err := archivefs.OpenRoot(src)
 	if err != nil {
 		return nil, err
 	}
-	o := &archive.OpenOptions{Shared: shared, Workers: workers, Index: folderview.IndexPages, BlockMemory: folderview.BlockMemory}
-	s := &source{root, archive.FS(root, o).(*folderview.View[*archive.File])}
+	o := &archive.OpenOptions{Shared: shared, Workers: workers, Index: archivefs.IndexPages, BlockMemory: archivefs.BlockMemory}
+	s := &source{root, archive.FS(root, o).(*archivefs.View[*archive.File])}
 	s.Only, s.Joined = only, joinedfiles.Rules(*o)
 	if only != "" {
 		f, err := s.Probe(only)
@@ -95,7 +95,7 @@ func (s *source) list(dir string) ([]*found, error) {
 	out := make([]*found, 0, len(entries))
 	for _, e := range entries {
 		shown := path.Join(dir, e.Name())
-		if f := folderview.FoundOf(e); f != nil && valid(shown) {
+		if f := archivefs.FoundOf(e); f != nil && valid(shown) {
 			out = append(out, &found{shown, f})
 		} else if f, err := s.find(shown); err == nil {
 			if !f.Info.IsDir() && strings.HasSuffix(shown, archive.Suffix) {

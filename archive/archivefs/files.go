@@ -1,4 +1,4 @@
-package folderview
+package archivefs
 
 import (
 	"io/fs"

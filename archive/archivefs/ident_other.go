@@ -1,6 +1,6 @@
 //go:build !unix
 
-package folderview
+package archivefs
 
 import "io/fs"
 

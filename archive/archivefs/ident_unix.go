@@ -1,4 +1,6 @@
-package folderview
+//go:build unix && !linux
+
+package archivefs
 
 import (
 	"io/fs"
@@ -8,6 +10,6 @@ import (
 // number adds what the system knows of a file.
 func (id *Ident) number(info fs.FileInfo) {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		id.Dev, id.Ino, id.Ctime = uint64(st.Dev), st.Ino, st.Ctim.Nano()
+		id.Dev, id.Ino = uint64(st.Dev), uint64(st.Ino)
 	}
 }

@@ -1,4 +1,4 @@
-// Package folderview shows a folder of archives as a folder of the original files. It owns the
+// Package archivefs shows a folder of archives as a folder of the original files. It owns the
 // rules that archive.FS, fusefs and server have in common:
 //
 //   - The archive x.nc.cdfz appears as x.nc.
@@ -14,7 +14,7 @@
 //
 // The package does not know the format. archive.FS passes the functions in a [Format], and
 // the file system it returns is a *View[*archive.File].
-package folderview
+package archivefs
 
 import (
 	"errors"

@@ -20,8 +20,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/archive/archivefs"
 	"github.com/cdfz-format/cdfz/cdf3"
-	"github.com/cdfz-format/cdfz/internal/folderview"
 )
 
 const (
@@ -32,29 +32,29 @@ const (
 func member(location string) string { return `<netcdf location="` + location + `" ncoords="1"/>` }
 
 // view shows a folder with a.nc. reads counts the descriptions that are read.
-func view(t *testing.T) (v *folderview.View[*archive.File], dir string, reads *atomic.Int64) {
+func view(t *testing.T) (v *archivefs.View[*archive.File], dir string, reads *atomic.Int64) {
 	dir = t.TempDir()
 	b := cdf3.NewBuilder(cdf3.Classic)
 	b.Var("time", cdf3.Double, b.Dim("time", cdf3.Unlimited)).Values([]float64{1})
 	var image bytes.Buffer
 	require.NoError(t, b.WriteFile(context.Background(), &image))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.nc"), image.Bytes(), 0o600))
-	root, _, err := folderview.OpenRoot(dir)
+	root, _, err := archivefs.OpenRoot(dir)
 	require.NoError(t, err)
 	t.Cleanup(func() { root.Close() })
-	v = archive.FS(root, nil).(*folderview.View[*archive.File])
+	v = archive.FS(root, nil).(*archivefs.View[*archive.File])
 	t.Cleanup(v.Close)
 	v.Joined = Rules(archive.OpenOptions{})
 	read := v.Joined.Read
 	reads = new(atomic.Int64)
-	v.Joined.Read = func(r io.ReaderAt, size int64) (folderview.JoinedFiles[*archive.File], error) {
+	v.Joined.Read = func(r io.ReaderAt, size int64) (archivefs.JoinedFiles[*archive.File], error) {
 		reads.Add(1)
 		return read(r, size)
 	}
 	return v, dir, reads
 }
 
-func list(t *testing.T, v *folderview.View[*archive.File]) (names []string) {
+func list(t *testing.T, v *archivefs.View[*archive.File]) (names []string) {
 	entries, err := v.ReadDir(".")
 	require.NoError(t, err)
 	for _, e := range entries {
