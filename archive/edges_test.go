@@ -76,12 +76,11 @@ var edges = map[string][]string{
 	"lorenz/internal/references":       {"lorenz/internal/entropy"},
 	"lorenz/internal/repeats":          {"lorenz/internal/entropy", "lorenz/internal/kernels"},
 	"lorenz/internal/text":             {"lorenz/internal/entropy", "lorenz/internal/kernels"},
-	"internal/spec":                    {"filters"},           // the text of chains
-	"archive/archivefs":                {"internal/nofollow"}, // the rules of archive.FS, fusefs and server
-	"internal/hostproto":               {},                    // used by hdf5plugin and by the command cdfz-plugin-host
+	"internal/spec":                    {"filters"}, // the text of chains
+	"internal/hostproto":               {},          // used by hdf5plugin and by the command cdfz-plugin-host
 	"slab":                             {"cdf3", "internal/ioat"},
 	"unlimited":                        {"cdf3", "internal/ioat"},
-	"archive": {"archive/parity", "cdf3", "blockidx", "cf", "filters", "internal/atomicfile", "archive/archivefs", "internal/ioat", "internal/urls", "slab", "unlimited",
+	"archive": {"archive/parity", "cdf3", "blockidx", "cf", "filters", "internal/atomicfile", "internal/ioat", "internal/urls", "slab", "unlimited",
 		"archive/internal/fault", "archive/internal/czip", "archive/internal/plan", "archive/internal/zarrview",
 		"archive/internal/opening", "archive/internal/read", "archive/internal/image", "archive/internal/write", "archive/internal/layout"},
 	"archive/internal/fault":    {},
@@ -115,7 +114,8 @@ var edges = map[string][]string{
 	"archive/ncapi":                 {"archive", "cdf3", "slab"},                                   // a nested module
 	"fleet":                         {"fleet/internal/runlog", "internal/atomicfile", "remote/s3"}, // a nested module
 	"fleet/internal/runlog":         {},                                                            // of the nested module
-	"archive/archivefs/joinedfiles": {"archive", "archive/joined", "archive/archivefs"},            // for mount and serve
+	"archive/archivefs":             {"archive", "archive/internal/read", "internal/nofollow"},
+	"archive/archivefs/joinedfiles": {"archive", "archive/archivefs", "archive/joined"},
 	"cf":                            {"cdf3", "slab"},
 	"export":                        {"cdf3", "slab", "cf"},
 	"cdl":                           {"cdf3", "cf", "slab"}, // text from headers and values, wherever they come from

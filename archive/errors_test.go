@@ -6,11 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
-	"testing/fstest"
 
 	"github.com/stretchr/testify/require"
 
@@ -77,22 +75,6 @@ func TestOptionErrors(t *testing.T) {
 	}
 	_, err := src.Image().ReadAt(make([]byte, 1), -1)
 	require.EqualError(t, err, "archive: expected an offset of at least 0, found -1")
-}
-
-// sequential is a file system whose files have no ReadAt.
-type sequential struct{ fs.FS }
-
-func (s sequential) Open(name string) (fs.File, error) {
-	f, err := s.FS.Open(name)
-	return struct{ fs.File }{f}, err
-}
-
-func TestSequentialFS(t *testing.T) {
-	files := fstest.MapFS{"x.nc.cdfz": {Data: pack(t, cubeImage(t, 2, 3, 5), nil)}}
-	_, err := FS(sequential{files}, nil).Open("x.nc")
-	require.ErrorContains(t, err, "open x.nc.cdfz: expected a regular file that implements io.ReaderAt")
-	_, err = FS(files, nil).Open("x.nc")
-	require.NoError(t, err)
 }
 
 // TestImageName checks which name an image gets that the options do not name.

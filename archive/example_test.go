@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"io/fs"
 	"log"
 	"math"
 	"net/http"
@@ -238,28 +237,6 @@ func ExampleOpen_url() {
 	check(slab.ReadInto(ctx, tas, values, slab.Sel{Start: []int64{0, 8, 15}, Count: []int64{1, 1, 1}}))
 	fmt.Println(values)
 	// Output: [306.4375]
-}
-
-// Use a folder of archives as a file system of classic files. List them and read one.
-func ExampleFS() {
-	dir := filepath.Dir(archived())
-	defer os.RemoveAll(dir)
-	fsys := archive.FS(os.DirFS(dir), nil)
-	list, err := fs.ReadDir(fsys, ".")
-	check(err)
-	for _, e := range list {
-		st, err := e.Info()
-		check(err)
-		fmt.Println(e.Name(), st.Size())
-	}
-	image, err := fs.ReadFile(fsys, "climate.nc")
-	check(err)
-	original, err := os.ReadFile(climate)
-	check(err)
-	fmt.Println(bytes.Equal(image, original))
-	// Output:
-	// climate.nc 305104
-	// true
 }
 
 // Other filters for a variable of an archive. Blocks of other variables are copied as

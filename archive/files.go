@@ -17,6 +17,9 @@ import (
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
+// Suffix is the ending of archive names, after the name of the image.
+const Suffix = ".cdfz"
+
 // FileOptions control WriteFile and RestoreFile. Nil and the zero value mean the
 // defaults.
 type FileOptions struct {

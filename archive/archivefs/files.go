@@ -6,6 +6,8 @@ import (
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/cdfz-format/cdfz/archive"
 )
 
 const (
@@ -26,13 +28,13 @@ const (
 //
 // A file that nobody uses stays open for a while, since its decoded blocks in the cache of
 // blocks belong to the open file.
-type Archives[A any] struct {
+type Archives struct {
 	Problems
-	format Format[A]
+	format format
 	kinds  *lru.Cache[Ident, kind]
 
 	mu    sync.Mutex
-	files map[Ident]*File[A]
+	files map[Ident]*File
 	used  int // files with users
 }
 
@@ -45,14 +47,14 @@ type kind struct {
 	err     error  // why the archive cannot be opened
 }
 
-func newArchives[A any](f Format[A]) *Archives[A] {
+func newArchives(f format) *Archives {
 	kinds, _ := lru.New[Ident, kind](maxKinds) // fails for no size only
-	return &Archives[A]{Problems: Problems{cause: f.Cause}, format: f, kinds: kinds, files: map[Ident]*File[A]{}}
+	return &Archives{Problems: Problems{cause: f.cause}, format: f, kinds: kinds, files: map[Ident]*File{}}
 }
 
 // File is an open netCDF file, which several may use.
-type File[A any] struct {
-	NetCDF A
+type File struct {
+	NetCDF *archive.File
 	// Stored is the file as it is stored. It must not be used after the File is released.
 	Stored Stored
 	ID     Ident
@@ -64,14 +66,14 @@ type File[A any] struct {
 }
 
 // Value returns the result of compute, which is called at most once for each open file.
-func (f *File[A]) Value(compute func(A) any) any {
+func (f *File) Value(compute func(*archive.File) any) any {
 	f.once.Do(func() { f.value = compute(f.NetCDF) })
 	return f.value
 }
 
-// Acquire opens a netCDF file of the view's file system, or returns it if it is open. Errors
+// Acquire opens a netCDF file of the file system, or returns it if it is open. Errors
 // do not contain the name. The caller must release the File.
-func (v *View[A]) Acquire(name string) (*File[A], error) {
+func (v *FS) Acquire(name string) (*File, error) {
 	info, err := fs.Stat(v.fsys, name)
 	if err != nil {
 		return nil, err
@@ -90,12 +92,12 @@ func (v *View[A]) Acquire(name string) (*File[A], error) {
 		return nil, err
 	}
 	id = IdentOf(name, info)
-	return v.use(id, &File[A]{NetCDF: a, Stored: together{file, closer}, ID: id}), nil
+	return v.use(id, &File{NetCDF: a, Stored: together{file, closer}, ID: id}), nil
 }
 
 // use adds a user to the open file with the identity. If there is none, it adds opened, which
 // may be nil. If there is one, it closes opened.
-func (s *Archives[A]) use(id Ident, opened *File[A]) *File[A] {
+func (s *Archives) use(id Ident, opened *File) *File {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f := s.files[id]
@@ -119,7 +121,7 @@ func (s *Archives[A]) use(id Ident, opened *File[A]) *File[A] {
 }
 
 // Release ends a use of a file.
-func (s *Archives[A]) Release(f *File[A]) {
+func (s *Archives) Release(f *File) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if f.users--; f.users > 0 {
@@ -142,7 +144,7 @@ func (s *Archives[A]) Release(f *File[A]) {
 
 // closeIdle closes a file if it has no users and reports whether it did. The caller holds the
 // lock.
-func (s *Archives[A]) closeIdle(f *File[A]) bool {
+func (s *Archives) closeIdle(f *File) bool {
 	if f.users > 0 || s.files[f.ID] != f {
 		return false
 	}
@@ -153,7 +155,7 @@ func (s *Archives[A]) closeIdle(f *File[A]) bool {
 
 // Close closes the files without users. Files in use are closed some time after their last
 // Release.
-func (s *Archives[A]) Close() {
+func (s *Archives) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, f := range s.files {
@@ -162,7 +164,7 @@ func (s *Archives[A]) Close() {
 }
 
 // Len returns the number of open files and of those in use.
-func (s *Archives[A]) Len() (open, used int) {
+func (s *Archives) Len() (open, used int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.files), s.used

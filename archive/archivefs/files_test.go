@@ -10,13 +10,12 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/archive"
 )
 
-// netCDF stands for an open netCDF file.
-type netCDF struct{ io.ReaderAt }
-
 // view returns a view of a folder with files named 0, 1, and so on. Empty ones cannot be opened.
-func view(t *testing.T, files int) *View[*netCDF] {
+func view(t *testing.T, files int) *FS {
 	dir := t.TempDir()
 	for i := range files {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, strconv.Itoa(i)), []byte("x"), 0o666))
@@ -24,11 +23,11 @@ func view(t *testing.T, files int) *View[*netCDF] {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "empty"), nil, 0o666))
 	root, _, err := OpenRoot(dir)
 	require.NoError(t, err)
-	v := New(root, Format[*netCDF]{Open: func(_ string, r io.ReaderAt, size int64) (*netCDF, error) {
+	v := newFS(root, format{open: func(_ string, r io.ReaderAt, size int64) (*archive.File, error) {
 		if size == 0 {
 			return nil, io.ErrUnexpectedEOF
 		}
-		return &netCDF{r}, nil
+		return new(archive.File), nil
 	}})
 	t.Cleanup(func() {
 		v.Close()
@@ -37,7 +36,7 @@ func view(t *testing.T, files int) *View[*netCDF] {
 	return v
 }
 
-func lens(v *View[*netCDF]) [2]int {
+func lens(v *FS) [2]int {
 	open, used := v.Len()
 	return [2]int{open, used}
 }
@@ -72,7 +71,7 @@ func TestKept(t *testing.T) {
 // TestAcquireTwice checks that of several goroutines that open one file, one file remains.
 func TestAcquireTwice(t *testing.T) {
 	v := view(t, 1)
-	var got [8]*File[*netCDF]
+	var got [8]*File
 	var wg sync.WaitGroup
 	for i := range got {
 		wg.Go(func() { got[i], _ = v.Acquire("0") })
@@ -84,10 +83,10 @@ func TestAcquireTwice(t *testing.T) {
 	}
 	require.Equal(t, [2]int{1, 0}, lens(v))
 	opened := &fakeFile{}
-	require.Same(t, got[0], v.use(got[0].ID, &File[*netCDF]{Stored: opened}))
+	require.Same(t, got[0], v.use(got[0].ID, &File{Stored: opened}))
 	require.True(t, opened.closed)
-	require.Equal(t, 1, got[0].Value(func(*netCDF) any { return 1 }))
-	require.Equal(t, 1, got[0].Value(func(*netCDF) any { return 2 }))
+	require.Equal(t, 1, got[0].Value(func(*archive.File) any { return 1 }))
+	require.Equal(t, 1, got[0].Value(func(*archive.File) any { return 2 }))
 }
 
 type fakeFile struct {

@@ -8,18 +8,18 @@ import (
 )
 
 var (
-	_ fs.ReadDirFS = (*View[any])(nil)
-	_ fs.StatFS    = (*View[any])(nil)
+	_ fs.ReadDirFS = (*FS)(nil)
+	_ fs.StatFS    = (*FS)(nil)
 )
 
 // Stat implements fs.StatFS.
-func (v *View[A]) Stat(name string) (fs.FileInfo, error) {
+func (v *FS) Stat(name string) (fs.FileInfo, error) {
 	info, _, err := v.stat(name)
 	return info, named("stat", name, err)
 }
 
 // stat also returns the name of the file that appears, if that is another one.
-func (v *View[A]) stat(name string) (info fs.FileInfo, stored string, err error) {
+func (v *FS) stat(name string) (info fs.FileInfo, stored string, err error) {
 	if !fs.ValidPath(name) {
 		return nil, "", fs.ErrInvalid
 	}
@@ -34,12 +34,12 @@ func (v *View[A]) stat(name string) (info fs.FileInfo, stored string, err error)
 }
 
 // Open implements fs.FS. Originals implement io.ReaderAt and io.Seeker.
-func (v *View[A]) Open(name string) (fs.File, error) {
+func (v *FS) Open(name string) (fs.File, error) {
 	f, err := v.openShown(name)
 	return f, named("open", name, err)
 }
 
-func (v *View[A]) openShown(name string) (fs.File, error) {
+func (v *FS) openShown(name string) (fs.File, error) {
 	info, stored, err := v.stat(name)
 	if err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func (v *View[A]) openShown(name string) (fs.File, error) {
 		file.Close()
 		return nil, err
 	}
-	original, size, _ := v.format.Original(a)
+	original, size, _ := v.format.original(a)
 	return &image{io.NewSectionReader(original, 0, size), together{file, closer}, imageInfo{info, path.Base(name), size}}, nil
 }
 

@@ -9,11 +9,13 @@ import (
 	"sync"
 
 	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/cdfz-format/cdfz/archive"
 )
 
-// Joined is what a view knows about descriptions of joined files, which appear as one file. It belongs to
-// one view and those of its folders.
-type Joined[A any] struct {
+// Joined is what an FS knows about descriptions of joined files, which appear as one file. It belongs to
+// one FS and those of its folders.
+type Joined struct {
 	Suffix string // of the names of descriptions
 	Image  string // that the name of the joined file has in its place
 	// Is reports whether a file of size bytes seems to be a description, intact or damaged. It reads few
@@ -21,22 +23,22 @@ type Joined[A any] struct {
 	Is func(r io.ReaderAt, size int64) (bool, error)
 	// Read reads a description, which can take long. It is called once for each file until that changes,
 	// and for one file at a time.
-	Read func(r io.ReaderAt, size int64) (JoinedFiles[A], error)
+	Read func(r io.ReaderAt, size int64) (JoinedFiles, error)
 	// Refused reports whether Read of the same bytes would fail with the same error.
 	Refused func(error) bool
 
 	mu    sync.Mutex // held by Read
-	known *lru.Cache[Ident, description[A]]
+	known *lru.Cache[Ident, description]
 	bytes int64 // of the descriptions in known
 }
 
-// JoinedFiles opens the files that a description names, in the first view's file system, in which the
+// JoinedFiles opens the files that a description names, in the file system of the first FS, in which the
 // description has a name. The closer closes them.
-type JoinedFiles[A any] func(root fs.FS, name string) (A, io.Closer, error)
+type JoinedFiles func(root fs.FS, name string) (*archive.File, io.Closer, error)
 
 // description is a description that was read.
-type description[A any] struct {
-	open JoinedFiles[A]
+type description struct {
+	open JoinedFiles
 	err  error // why it was refused
 	size int64 // of the file; 0 if refused
 }
@@ -47,11 +49,11 @@ const (
 )
 
 // read reads a description with an identity, or returns what was read before.
-func (j *Joined[A]) read(id Ident, r io.ReaderAt, size int64) (JoinedFiles[A], error) {
+func (j *Joined) read(id Ident, r io.ReaderAt, size int64) (JoinedFiles, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.known == nil {
-		j.known, _ = lru.NewWithEvict(maxRefused, func(_ Ident, d description[A]) { j.bytes -= d.size }) // fails for no size only
+		j.known, _ = lru.NewWithEvict(maxRefused, func(_ Ident, d description) { j.bytes -= d.size }) // fails for no size only
 	}
 	if d, ok := j.known.Get(id); ok {
 		return d.open, d.err
@@ -59,13 +61,13 @@ func (j *Joined[A]) read(id Ident, r io.ReaderAt, size int64) (JoinedFiles[A], e
 	open, err := j.Read(r, size)
 	switch {
 	case err == nil:
-		j.known.Add(id, description[A]{open: open, size: size})
+		j.known.Add(id, description{open: open, size: size})
 		for j.bytes += size; j.bytes > maxKnownBytes && j.known.Len() > 1; {
 			j.known.RemoveOldest()
 		}
 	case j.Refused(err):
 		err = refused{err}
-		j.known.Add(id, description[A]{err: err})
+		j.known.Add(id, description{err: err})
 	}
 	return open, err
 }
@@ -76,39 +78,38 @@ type refused struct{ error }
 func (r refused) Unwrap() error { return r.error }
 
 // isJoined reports whether a file is named like a description of joined files.
-func (v *View[A]) isJoined(name string) bool {
+func (v *FS) isJoined(name string) bool {
 	return v.Joined != nil && strings.HasSuffix(name, v.Joined.Suffix)
 }
 
 // is reports whether a file appears as another one.
-func (v *View[A]) is(name string, r io.ReaderAt, size int64) (bool, error) {
+func (v *FS) is(name string, r io.ReaderAt, size int64) (bool, error) {
 	if v.isJoined(name) {
 		return v.Joined.Is(r, size)
 	}
-	return v.format.Is(r, size)
+	return v.format.is(r, size)
 }
 
 // lasting reports whether an archive or a description would not open again. Files that a description names
 // may change while it stays.
-func (v *View[A]) lasting(name string, err error) bool {
+func (v *FS) lasting(name string, err error) bool {
 	if v.isJoined(name) {
 		return errors.As(err, new(refused))
 	}
-	return v.format.Lasting(err)
+	return v.format.lasting(err)
 }
 
-// openNetCDF opens a file of the view's file system, with shown in errors. The closer closes what else was
+// openNetCDF opens a file of the file system, with shown in errors. The closer closes what else was
 // opened.
-func (v *View[A]) openNetCDF(name, shown string, r io.ReaderAt, info fs.FileInfo) (A, io.Closer, error) {
+func (v *FS) openNetCDF(name, shown string, r io.ReaderAt, info fs.FileInfo) (*archive.File, io.Closer, error) {
 	if v.isJoined(name) {
 		open, err := v.Joined.read(IdentOf(path.Join(v.dir, name), info), r, info.Size())
 		if err != nil {
-			var none A
-			return none, nil, err
+			return nil, nil, err
 		}
 		return open(v.root, path.Join(v.dir, name))
 	}
-	a, err := v.format.Open(shown, r, info.Size())
+	a, err := v.format.open(shown, r, info.Size())
 	return a, nothing{}, err
 }
 

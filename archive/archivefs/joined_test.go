@@ -14,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/archive"
 )
 
 // counter counts what is open.
@@ -39,21 +41,21 @@ func TestJoined(t *testing.T) {
 	}
 	v, _ := marked(files)
 	c := &counter{}
-	v.Joined = &Joined[int64]{
+	v.Joined = &Joined{
 		Suffix: ".ncml", Image: ".nc",
 		Is: func(r io.ReaderAt, size int64) (bool, error) {
 			var b [1]byte
 			_, err := r.ReadAt(b[:], 0)
 			return b[0] == 'j', err
 		},
-		Read: func(_ io.ReaderAt, size int64) (JoinedFiles[int64], error) {
-			return func(fsys fs.FS, name string) (int64, io.Closer, error) {
+		Read: func(_ io.ReaderAt, size int64) (JoinedFiles, error) {
+			return func(fsys fs.FS, name string) (*archive.File, io.Closer, error) {
 				if size > 1 {
-					return 0, nil, errors.New("a member is missing")
+					return nil, nil, errors.New("a member is missing")
 				}
 				_, err := fs.Stat(fsys, name)
 				c.open++
-				return 5, c, err
+				return opened[5], c, err
 			}, nil
 		},
 		Refused: func(error) bool { return false },
@@ -78,7 +80,7 @@ func TestJoined(t *testing.T) {
 	a, err := v.Acquire("a.ncml")
 	require.NoError(t, err)
 	require.Equal(t, 1, c.open)
-	require.EqualValues(t, 5, a.NetCDF)
+	require.Same(t, opened[5], a.NetCDF)
 	v.Release(a)
 	v.Close()
 	require.Zero(t, c.open)
@@ -103,10 +105,10 @@ func TestJoinedReads(t *testing.T) {
 	v.Warn = func(string, error) {}
 	var reads, now, most atomic.Int64
 	bad, missing, disk := errors.New("bad"), errors.New("a member is missing"), errors.New("disk")
-	v.Joined = &Joined[int64]{
+	v.Joined = &Joined{
 		Suffix: ".ncml", Image: ".nc",
 		Is: func(io.ReaderAt, int64) (bool, error) { return true, nil },
-		Read: func(_ io.ReaderAt, size int64) (JoinedFiles[int64], error) {
+		Read: func(_ io.ReaderAt, size int64) (JoinedFiles, error) {
 			reads.Add(1)
 			if n := now.Add(1); n > most.Load() {
 				most.Store(n)
@@ -119,11 +121,11 @@ func TestJoinedReads(t *testing.T) {
 			case 4:
 				return nil, disk
 			}
-			return func(fs.FS, string) (int64, io.Closer, error) {
+			return func(fs.FS, string) (*archive.File, io.Closer, error) {
 				if size == 3 {
-					return 0, nil, missing
+					return nil, nil, missing
 				}
-				return 5, nothing{}, nil
+				return opened[5], nothing{}, nil
 			}, nil
 		},
 		Refused: func(err error) bool { return errors.Is(err, bad) },
@@ -165,8 +167,8 @@ func TestJoinedReads(t *testing.T) {
 
 	// Sizes are found when somebody asks.
 	v, _ = marked(files)
-	v.Joined = &Joined[int64]{Suffix: ".ncml", Image: ".nc", Is: func(io.ReaderAt, int64) (bool, error) { return true, nil }, Read: func(io.ReaderAt, int64) (JoinedFiles[int64], error) {
-		return func(fs.FS, string) (int64, io.Closer, error) { return 5, nothing{}, nil }, nil
+	v.Joined = &Joined{Suffix: ".ncml", Image: ".nc", Is: func(io.ReaderAt, int64) (bool, error) { return true, nil }, Read: func(io.ReaderAt, int64) (JoinedFiles, error) {
+		return func(fs.FS, string) (*archive.File, io.Closer, error) { return opened[5], nothing{}, nil }, nil
 	}}
 	list, err := v.ReadDir(".")
 	require.NoError(t, err)
@@ -178,7 +180,7 @@ func TestJoinedReads(t *testing.T) {
 
 // TestJoinedBytes checks that descriptions do not stay in memory without bound.
 func TestJoinedBytes(t *testing.T) {
-	j := &Joined[int64]{Read: func(io.ReaderAt, int64) (JoinedFiles[int64], error) { return nil, nil }}
+	j := &Joined{Read: func(io.ReaderAt, int64) (JoinedFiles, error) { return nil, nil }}
 	for i := range 10 {
 		_, err := j.read(Ident{Ino: uint64(i + 1)}, nil, maxKnownBytes/3)
 		require.NoError(t, err)

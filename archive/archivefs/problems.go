@@ -7,7 +7,7 @@ import "sync"
 type Problems struct {
 	// Warn is called for each new problem of a file. Nil: nothing is passed on.
 	Warn  func(name string, err error)
-	cause func(error) string // as in Format
+	cause func(error) string // as in format
 
 	mu   sync.Mutex
 	seen map[[2]string]bool // by file and cause

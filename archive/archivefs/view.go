@@ -1,19 +1,17 @@
-// Package archivefs shows a folder of archives as a folder of the original files. It owns the
-// rules that archive.FS, fusefs and server have in common:
+// Package archivefs shows a folder of archives as a folder of the original files. [New] makes an [FS], which is an
+// [fs.FS] with these rules:
 //
 //   - The archive x.nc.cdfz appears as x.nc.
 //   - A file that exists under the name x.nc comes first. Then the archive appears as
 //     x.nc.cdfz.
 //   - A file x.nc.cdfz that is not an archive, or cannot be read, appears unchanged.
 //   - A damaged archive appears as x.nc, which cannot be opened.
-//   - With [View].Joined, the description x.ncml of joined files appears as x.nc, unless x.nc or
-//     x.nc.cdfz exists.
+//   - With [FS].Joined, the description x.ncml of joined files appears as x.nc, unless x.nc or
+//     x.nc.cdfz exists. Package joinedfiles has the rules for them.
 //
-// [View] applies them to any fs.FS. [Archives] is what views share: which files are archives,
-// the open files, and the problems that were reported.
-//
-// The package does not know the format. archive.FS passes the functions in a [Format], and
-// the file system it returns is a *View[*archive.File].
+// Servers of folders need more of it: [FS.Find] has what is known of a file, and [FS.Acquire] keeps files open
+// that several use. [Archives] is what the views of a folder and of the folders in it share: which files are
+// archives, the open files, and the problems that were reported.
 package archivefs
 
 import (
@@ -22,45 +20,98 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/archive/internal/read"
 )
 
-// Format is what a view knows about archives. A is an open netCDF file.
-type Format[A any] struct {
-	Suffix string // of the names of archives, after the name of the original
-	// Is reports whether a file of size bytes is an archive, intact or damaged.
-	Is func(r io.ReaderAt, size int64) (bool, error)
-	// Open reads the metadata of an archive or another netCDF file. Its errors, and those of
+// format is what an FS knows about archives.
+type format struct {
+	suffix string // of the names of archives, after the name of the original
+	// is reports whether a file of size bytes is an archive, intact or damaged.
+	is func(r io.ReaderAt, size int64) (bool, error)
+	// open reads the metadata of an archive or another netCDF file. Its errors, and those of
 	// the result, contain the name unless that is "".
-	Open func(name string, r io.ReaderAt, size int64) (A, error)
-	// Original returns the original file of an archive, its size and its SHA-256.
-	Original func(A) (r io.ReaderAt, size int64, sha256 string)
-	// Lasting reports whether opening the same bytes again would fail with the same error.
-	Lasting func(error) bool
-	// Cause returns a text that all errors with the same cause have in common.
-	Cause func(error) string
+	open func(name string, r io.ReaderAt, size int64) (*archive.File, error)
+	// original returns the original file of an archive, its size and its SHA-256.
+	original func(*archive.File) (r io.ReaderAt, size int64, sha256 string)
+	// lasting reports whether opening the same bytes again would fail with the same error.
+	lasting func(error) bool
+	// cause returns a text that all errors with the same cause have in common.
+	cause func(error) string
 }
 
-// View is a file system in which archives appear as the original files. It is safe for
+// FS is a file system in which archives appear as the original files. It is safe for
 // concurrent use if its file system is.
-type View[A any] struct {
-	*Archives[A]
-	WithArchives bool       // archives appear under their own names, too
-	Links        bool       // Find describes links, not their targets
-	Only         string     // the only file of the file system that is used; "": all
-	Joined       *Joined[A] // joined files appear as one; nil: their descriptions are files like others
+type FS struct {
+	*Archives
+	WithArchives bool    // archives appear under their own names, too
+	Links        bool    // Find describes links, not their targets
+	Only         string  // the only file of the file system that is used; "": all
+	Joined       *Joined // joined files appear as one; nil: their descriptions are files like others
 	fsys         fs.FS
-	root         fs.FS  // of the first view
+	root         fs.FS  // of the first FS
 	dir          string // name of fsys in root
 }
 
-// New returns a view of a file system. Files must implement io.ReaderAt to be archives.
-func New[A any](fsys fs.FS, f Format[A]) *View[A] {
-	return &View[A]{Archives: newArchives(f), fsys: fsys, root: fsys, dir: "."}
+// New returns a file system in which the archives of another one appear as the files that they hold. They have
+// the size of the image and the modification time of the archive, which [archive.WriteFile] copies from the
+// original. All other files are unchanged.
+//
+// Archives are recognized by their names, which end in [archive.Suffix], and by their first or
+// last bytes. Files of fsys must implement io.ReaderAt, as those of os.DirFS do. Files
+// of images implement io.ReaderAt and io.Seeker. They share one cache, opts.Shared or a
+// new one of opts.Cache bytes. Nil options mean the defaults.
+//
+// The result is read-only and safe for concurrent use if fsys is. Listing a folder opens and
+// closes each archive in it. The size of an archive is remembered as long as the archive
+// keeps its modification time, size and, where the system has them, device and inode.
+func New(fsys fs.FS, opts *archive.OpenOptions) *FS {
+	var o archive.OpenOptions
+	if opts != nil {
+		o = *opts
+	}
+	if o.Shared == nil && o.Cache >= 0 {
+		bytes := o.Cache
+		if bytes == 0 {
+			bytes = read.DefaultCache
+		}
+		o.Shared, _ = archive.NewCache(bytes) // fails only for sizes that are not positive
+	}
+	return newFS(fsys, format{
+		suffix: archive.Suffix,
+		is:     archive.IsArchive,
+		open: func(name string, r io.ReaderAt, size int64) (*archive.File, error) {
+			o := o
+			o.Name = name
+			return archive.New(r, size, &o)
+		},
+		original: func(f *archive.File) (io.ReaderAt, int64, string) {
+			info, _ := f.Info()
+			im := f.Image()
+			return im, im.Size(), info.SHA256
+		},
+		lasting: func(err error) bool {
+			return errors.Is(err, archive.ErrCorrupt) || errors.Is(err, archive.ErrVersion)
+		},
+		cause: func(err error) string {
+			var b *archive.BlockError
+			if errors.As(err, &b) { // the same block in several reads
+				return "block " + strconv.FormatInt(b.Block, 10)
+			}
+			return err.Error()
+		},
+	})
 }
 
-// At returns the same view of another file system, which is the folder dir of the first.
-func (v *View[A]) At(fsys fs.FS, dir string) *View[A] {
+func newFS(fsys fs.FS, f format) *FS {
+	return &FS{Archives: newArchives(f), fsys: fsys, root: fsys, dir: "."}
+}
+
+// At returns the same FS of another file system, which is the folder dir of the first.
+func (v *FS) At(fsys fs.FS, dir string) *FS {
 	at := *v
 	at.fsys, at.dir = fsys, dir
 	return &at
@@ -72,9 +123,9 @@ var errSequential = errors.New("expected a regular file that implements io.Reade
 // ErrReplaced is the error of a file system whose file was replaced between two steps.
 var ErrReplaced = errors.New("was replaced by another file meanwhile")
 
-// Found is a file under the name that a view shows.
+// Found is a file under the name that an FS shows.
 type Found struct {
-	Name   string      // of the file, from the first view's root
+	Name   string      // of the file, from the root of the first FS
 	Info   fs.FileInfo // of the file
 	ID     Ident       // of an archive
 	Image  bool        // an archive that appears as the original
@@ -83,13 +134,13 @@ type Found struct {
 	SHA256 string      // of the original in hexadecimal digits; "" for other files
 	Err    error       // why the archive cannot be opened
 
-	stored string // name of the file in the view's own file system
+	stored string // name of the file in the FS's own file system
 }
 
 // Find returns the file that appears under a name. An archive that cannot be opened is
 // found, with its error. The error of Find is fs.ErrNotExist, ErrReplaced, or one of the
 // file system.
-func (v *View[A]) Find(name string) (*Found, error) {
+func (v *FS) Find(name string) (*Found, error) {
 	info, err := v.lstat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -112,7 +163,7 @@ func (v *View[A]) Find(name string) (*Found, error) {
 
 // isFree reports whether a file may appear under the name of an image: none exists with a name that comes
 // before its own.
-func (v *View[A]) isFree(image, name string) bool {
+func (v *FS) isFree(image, name string) bool {
 	for _, before := range append([]string{image}, v.storedNames(image)...) {
 		if before == name {
 			return true
@@ -125,7 +176,7 @@ func (v *View[A]) isFree(image, name string) bool {
 }
 
 // findImage finds the archive of an original. Archives that cannot be read do not appear.
-func (v *View[A]) findImage(image string) (*Found, error) {
+func (v *FS) findImage(image string) (*Found, error) {
 	for _, name := range v.storedNames(image) {
 		f, err := v.Probe(name)
 		switch {
@@ -142,8 +193,8 @@ func (v *View[A]) findImage(image string) (*Found, error) {
 }
 
 // storedNames returns the names of the files that may appear as an image, the first of which comes first.
-func (v *View[A]) storedNames(image string) (names []string) {
-	if name := image + v.format.Suffix; v.shows(name) {
+func (v *FS) storedNames(image string) (names []string) {
+	if name := image + v.format.suffix; v.shows(name) {
 		names = append(names, name)
 	}
 	if j := v.Joined; j != nil {
@@ -155,14 +206,14 @@ func (v *View[A]) storedNames(image string) (names []string) {
 }
 
 // shows reports whether a file may appear under another name.
-func (v *View[A]) shows(name string) bool {
+func (v *FS) shows(name string) bool {
 	_, ok := v.imageName(name)
 	return ok
 }
 
 // imageName returns the name under which a file appears if it is an archive, or describes joined files.
-func (v *View[A]) imageName(name string) (string, bool) {
-	image, ok := strings.CutSuffix(name, v.format.Suffix)
+func (v *FS) imageName(name string) (string, bool) {
+	image, ok := strings.CutSuffix(name, v.format.suffix)
 	if j := v.Joined; !ok && j != nil {
 		if image, ok = strings.CutSuffix(name, j.Suffix); ok && image != "" && !strings.HasSuffix(image, "/") {
 			image += j.Image
@@ -173,7 +224,7 @@ func (v *View[A]) imageName(name string) (string, bool) {
 }
 
 // lstat describes a file. It does not follow links if the file system has any.
-func (v *View[A]) lstat(name string) (fs.FileInfo, error) {
+func (v *FS) lstat(name string) (fs.FileInfo, error) {
 	if v.Only != "" && name != v.Only && name != "." {
 		return nil, fs.ErrNotExist
 	}
@@ -182,13 +233,13 @@ func (v *View[A]) lstat(name string) (fs.FileInfo, error) {
 
 // Probe determines whether a file of the file system is an archive, after following links.
 // An archive that cannot be opened is reported and is not an error.
-func (v *View[A]) Probe(name string) (*Found, error) { return v.probe(name, true) }
+func (v *FS) Probe(name string) (*Found, error) { return v.probe(name, true) }
 
 // glance is Probe that does not open joined files, and reads only the beginning of their description.
-func (v *View[A]) glance(name string) (*Found, error) { return v.probe(name, !v.isJoined(name)) }
+func (v *FS) glance(name string) (*Found, error) { return v.probe(name, !v.isJoined(name)) }
 
 // probe is Probe. opens is false if it is enough to know whether a file is an archive.
-func (v *View[A]) probe(name string, opens bool) (*Found, error) {
+func (v *FS) probe(name string, opens bool) (*Found, error) {
 	f := &Found{Name: path.Join(v.dir, name), stored: name}
 	var err error
 	if f.Info, err = v.lstat(name); err == nil && f.Info.Mode()&fs.ModeSymlink != 0 {
@@ -219,7 +270,7 @@ func (v *View[A]) probe(name string, opens bool) (*Found, error) {
 }
 
 // read reads the kind of a file. It sets Info and ID to those of the file that it opened.
-func (v *View[A]) read(name string, f *Found, opens bool) (k kind, err error) {
+func (v *FS) read(name string, f *Found, opens bool) (k kind, err error) {
 	file, info, err := v.OpenStored(name)
 	if err != nil {
 		return k, err
@@ -234,7 +285,7 @@ func (v *View[A]) read(name string, f *Found, opens bool) (k kind, err error) {
 	if k.archive && opens {
 		a, closer, err := v.openNetCDF(name, "", file, info)
 		if err == nil {
-			_, k.size, k.sha256 = v.format.Original(a)
+			_, k.size, k.sha256 = v.format.original(a)
 			closer.Close()
 		} else {
 			k.err = err
@@ -255,7 +306,7 @@ type Stored interface {
 
 // OpenStored opens a regular file of the file system, which the caller must close, and
 // describes it.
-func (v *View[A]) OpenStored(name string) (Stored, fs.FileInfo, error) {
+func (v *FS) OpenStored(name string) (Stored, fs.FileInfo, error) {
 	file, err := v.fsys.Open(name)
 	if err != nil {
 		return nil, nil, err
@@ -274,7 +325,7 @@ func (v *View[A]) OpenStored(name string) (Stored, fs.FileInfo, error) {
 
 // ReadDir implements fs.ReadDirFS. The entries of originals are regular files. Descriptions of joined files
 // are not read.
-func (v *View[A]) ReadDir(dir string) ([]fs.DirEntry, error) {
+func (v *FS) ReadDir(dir string) ([]fs.DirEntry, error) {
 	var list []fs.DirEntry
 	var err error
 	if v.Only == "" {
@@ -291,7 +342,7 @@ func (v *View[A]) ReadDir(dir string) ([]fs.DirEntry, error) {
 	}
 	out := make([]fs.DirEntry, 0, len(list))
 	for _, e := range list {
-		if image, ok := v.imageName(e.Name()); ok && !e.IsDir() && !names[image] && (!v.isJoined(e.Name()) || !names[image+v.format.Suffix]) {
+		if image, ok := v.imageName(e.Name()); ok && !e.IsDir() && !names[image] && (!v.isJoined(e.Name()) || !names[image+v.format.suffix]) {
 			name := path.Join(dir, e.Name())
 			if f, err := v.glance(name); err == nil && f.Image {
 				out = append(out, imageEntry{f, image, func() (*Found, error) { return v.Probe(name) }})

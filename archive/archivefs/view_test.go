@@ -3,34 +3,42 @@ package archivefs
 import (
 	"io"
 	"io/fs"
+	"slices"
 	"testing"
 	"testing/fstest"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/archive"
 )
+
+// opened stand for open files. The one at an index has an original of ten times that size.
+var opened = []*archive.File{{}, {}, {}, {}, {}, {}}
 
 // marked returns a view in which archives begin with "a", and the number of files whose first
 // byte was read. Archives longer than two bytes cannot be opened.
-func marked(fsys fs.FS) (*View[int64], *int) {
+func marked(fsys fs.FS) (*FS, *int) {
 	read := new(int)
-	return New(fsys, Format[int64]{
-		Suffix: ".x",
-		Is: func(r io.ReaderAt, size int64) (bool, error) {
+	return newFS(fsys, format{
+		suffix: ".x",
+		is: func(r io.ReaderAt, size int64) (bool, error) {
 			*read++
 			var b [1]byte
 			_, err := r.ReadAt(b[:], 0)
 			return b[0] == 'a', err
 		},
-		Open: func(_ string, _ io.ReaderAt, size int64) (int64, error) {
+		open: func(_ string, _ io.ReaderAt, size int64) (*archive.File, error) {
 			if size > 2 {
-				return 0, io.ErrUnexpectedEOF
+				return nil, io.ErrUnexpectedEOF
 			}
-			return size, nil
+			return opened[size], nil
 		},
-		Original: func(size int64) (io.ReaderAt, int64, string) { return nil, 10 * size, "sum" },
-		Lasting:  func(error) bool { return true },
-		Cause:    error.Error,
+		original: func(f *archive.File) (io.ReaderAt, int64, string) {
+			return nil, 10 * int64(slices.Index(opened, f)), "sum"
+		},
+		lasting: func(error) bool { return true },
+		cause:   error.Error,
 	}), read
 }
 

@@ -1,4 +1,4 @@
-// Package joinedfiles has the rules by which descriptions of joined files appear in a archivefs.View of
+// Package joinedfiles has the rules by which descriptions of joined files appear in an archivefs.FS of
 // archives: tas.ncml appears as tas.nc.
 package joinedfiles
 
@@ -36,16 +36,16 @@ func Refused(err error) bool { return errors.Is(err, joined.ErrNotNcML) }
 var limits = joined.Limits{Size: 16 << 20, Members: 1 << 16, Unmeasured: 1 << 10, Location: 1 << 12}
 
 // Rules returns the rules. Members are opened with the options, and must lie below the view's root.
-func Rules(o archive.OpenOptions) *archivefs.Joined[*archive.File] {
+func Rules(o archive.OpenOptions) *archivefs.Joined {
 	ctx := context.Background()
-	return &archivefs.Joined[*archive.File]{
+	return &archivefs.Joined{
 		Suffix: suffix,
 		Image:  imageSuffix,
 		Is:     func(r io.ReaderAt, size int64) (bool, error) { return joined.Begins(ctx, r, size) },
 		Refused: func(err error) bool {
 			return Refused(err) || errors.Is(err, archive.ErrCorrupt)
 		},
-		Read: func(r io.ReaderAt, size int64) (archivefs.JoinedFiles[*archive.File], error) {
+		Read: func(r io.ReaderAt, size int64) (archivefs.JoinedFiles, error) {
 			desc, err := joined.ReadNcML(ctx, r, size, &limits)
 			if err != nil {
 				return nil, err

@@ -32,7 +32,7 @@ const (
 func member(location string) string { return `<netcdf location="` + location + `" ncoords="1"/>` }
 
 // view shows a folder with a.nc. reads counts the descriptions that are read.
-func view(t *testing.T) (v *archivefs.View[*archive.File], dir string, reads *atomic.Int64) {
+func view(t *testing.T) (v *archivefs.FS, dir string, reads *atomic.Int64) {
 	dir = t.TempDir()
 	b := cdf3.NewBuilder(cdf3.Classic)
 	b.Var("time", cdf3.Double, b.Dim("time", cdf3.Unlimited)).Values([]float64{1})
@@ -42,19 +42,19 @@ func view(t *testing.T) (v *archivefs.View[*archive.File], dir string, reads *at
 	root, _, err := archivefs.OpenRoot(dir)
 	require.NoError(t, err)
 	t.Cleanup(func() { root.Close() })
-	v = archive.FS(root, nil).(*archivefs.View[*archive.File])
+	v = archivefs.New(root, nil)
 	t.Cleanup(v.Close)
 	v.Joined = Rules(archive.OpenOptions{})
 	read := v.Joined.Read
 	reads = new(atomic.Int64)
-	v.Joined.Read = func(r io.ReaderAt, size int64) (archivefs.JoinedFiles[*archive.File], error) {
+	v.Joined.Read = func(r io.ReaderAt, size int64) (archivefs.JoinedFiles, error) {
 		reads.Add(1)
 		return read(r, size)
 	}
 	return v, dir, reads
 }
 
-func list(t *testing.T, v *archivefs.View[*archive.File]) (names []string) {
+func list(t *testing.T, v *archivefs.FS) (names []string) {
 	entries, err := v.ReadDir(".")
 	require.NoError(t, err)
 	for _, e := range entries {

@@ -7,7 +7,7 @@
 // [Mount] mounts a folder for everybody. [MountDevice] and [Serve] mount it in one mount namespace,
 // where everything but the originals can be changed as before. Both work on Linux.
 //
-// The rules for names are those of archive.FS: an archive next to an existing x.nc
+// The rules for names are those of archivefs: an archive next to an existing x.nc
 // appears as x.nc.cdfz, and so does a file of that name that is not an archive or that
 // cannot be read. A damaged archive that cannot be opened appears as x.nc, and looking
 // at it fails with EIO, so that nothing mistakes it for a missing or an empty file.

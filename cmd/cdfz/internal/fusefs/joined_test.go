@@ -13,7 +13,6 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 	"github.com/stretchr/testify/require"
 
-	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/archive/archivefs"
 	"github.com/cdfz-format/cdfz/archive/joined"
 	"github.com/cdfz-format/cdfz/cdf3"
@@ -96,7 +95,7 @@ func TestTreeJoinedReads(t *testing.T) {
 	f.put("bad.ncml", []byte(head+`<scan/></aggregation></netcdf>`))
 	reads := 0
 	read := f.tree.source.Joined.Read
-	f.tree.source.Joined.Read = func(r io.ReaderAt, size int64) (archivefs.JoinedFiles[*archive.File], error) {
+	f.tree.source.Joined.Read = func(r io.ReaderAt, size int64) (archivefs.JoinedFiles, error) {
 		reads++
 		return read(r, size)
 	}

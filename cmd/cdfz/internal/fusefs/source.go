@@ -15,8 +15,8 @@ import (
 )
 
 type (
-	view  = archivefs.View[*archive.File]
-	image = archivefs.File[*archive.File]
+	view  = archivefs.FS
+	image = archivefs.File
 )
 
 // source is what the mount shows: a view of each of its folders. It is safe for concurrent use.
@@ -48,7 +48,7 @@ func openSource(src string, cache *archive.Cache, o *Options) (*source, error) {
 	}
 	f := files{root.Root}
 	opts := &archive.OpenOptions{Shared: cache, Workers: o.Workers, Index: archivefs.IndexPages, BlockMemory: archivefs.BlockMemory}
-	s := &source{f, archive.FS(f.top(), opts).(*view), o.AllowOther}
+	s := &source{f, archivefs.New(f.top(), opts), o.AllowOther}
 	s.WithArchives, s.Links, s.Only = o.WithArchives, true, only
 	if !o.AllowOther { // others could read members that they may not
 		s.Joined = joinedfiles.Rules(*opts)

@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/archive/archivefs"
 	"github.com/cdfz-format/cdfz/archive/joined"
 	"github.com/cdfz-format/cdfz/cdf3"
@@ -80,7 +79,7 @@ func TestJoinedReads(t *testing.T) {
 	s, url := start(t, dir, nil)
 	var reads atomic.Int64
 	read := s.source.Joined.Read
-	s.source.Joined.Read = func(r io.ReaderAt, size int64) (archivefs.JoinedFiles[*archive.File], error) {
+	s.source.Joined.Read = func(r io.ReaderAt, size int64) (archivefs.JoinedFiles, error) {
 		reads.Add(1)
 		return read(r, size)
 	}

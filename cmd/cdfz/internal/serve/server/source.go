@@ -19,11 +19,11 @@ import (
 // but are not listed. It is safe for concurrent use.
 type source struct {
 	root archivefs.Root
-	*archivefs.View[*archive.File]
+	*archivefs.FS
 }
 
 // openDataset is an open netCDF file.
-type openDataset = archivefs.File[*archive.File]
+type openDataset = archivefs.File
 
 // dataset has the forms of an open netCDF file, which are computed when they are needed.
 type dataset struct {
@@ -49,7 +49,7 @@ func openSource(src string, cache int64, workers int, warn func(string, error)) 
 		return nil, err
 	}
 	o := &archive.OpenOptions{Shared: shared, Workers: workers, Index: archivefs.IndexPages, BlockMemory: archivefs.BlockMemory}
-	s := &source{root, archive.FS(root, o).(*archivefs.View[*archive.File])}
+	s := &source{root, archivefs.New(root, o)}
 	s.Only, s.Joined = only, joinedfiles.Rules(*o)
 	if only != "" {
 		f, err := s.Probe(only)
@@ -79,7 +79,7 @@ func (s *source) find(name string) (*found, error) {
 	if !valid(name) {
 		return nil, fs.ErrNotExist
 	}
-	all := *s.View
+	all := *s.FS
 	all.WithArchives = true
 	f, err := all.Find(name)
 	if err == nil && !f.Info.IsDir() && !f.Info.Mode().IsRegular() {

@@ -1,4 +1,4 @@
-package archive
+package archivefs
 
 import (
 	"bytes"
@@ -12,11 +12,15 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/archive/internal/archivetest"
+	"github.com/cdfz-format/cdfz/archive/internal/packtest"
 )
 
-// TestFS checks that a folder of archives, folders and other files looks like one of
+// TestNew checks that a folder of archives, folders and other files looks like one of
 // classic files.
-func TestFS(t *testing.T) {
+func TestNew(t *testing.T) {
 	dir := t.TempDir()
 	when := time.Unix(1e9, 0)
 	images := map[string][]byte{}
@@ -27,15 +31,15 @@ func TestFS(t *testing.T) {
 		require.NoError(t, os.Chtimes(name, when, when))
 	}
 	n := 0
-	for name, image := range classicFiles(t) {
+	for name, image := range archivetest.Classic(t) {
 		if n++; n > 6 {
 			break
 		}
 		images[name], images["sub/deep/"+name] = image, image
-		put(name+Suffix, pack(t, image, nil))
-		put("sub/deep/"+name+Suffix, pack(t, image, nil))
+		put(name+archive.Suffix, packtest.Pack(t, image, nil))
+		put("sub/deep/"+name+archive.Suffix, packtest.Pack(t, image, nil))
 	}
-	ar := pack(t, cubeImage(t, 3, 4, 5), nil)
+	ar := packtest.Pack(t, archivetest.Cube(t, 3, 4, 5), nil)
 	put("both.nc", []byte("original"))
 	put("both.nc.cdfz", ar)
 	put("odd.cdfz", []byte("not an archive"))
@@ -47,7 +51,7 @@ func TestFS(t *testing.T) {
 		".cdfz": ar, "..cdfz": ar, "sub/notes.txt": []byte("text"), "folder.cdfz/x": {}} {
 		images[name] = b
 	}
-	fsys := FS(os.DirFS(dir), nil)
+	fsys := New(os.DirFS(dir), nil)
 	var names []string
 	for name, want := range images {
 		names = append(names, name)
@@ -94,36 +98,36 @@ func TestFS(t *testing.T) {
 	}
 }
 
-// TestFSDamaged checks that a damaged archive is listed and cannot be opened.
-func TestFSDamaged(t *testing.T) {
-	ar := pack(t, cubeImage(t, 3, 4, 5), nil)
-	fsys := FS(fstest.MapFS{"x.nc.cdfz": {Data: ar[:len(ar)-1]}}, &OpenOptions{Cache: -1})
+// TestNewDamaged checks that a damaged archive is listed and cannot be opened.
+func TestNewDamaged(t *testing.T) {
+	ar := packtest.Pack(t, archivetest.Cube(t, 3, 4, 5), nil)
+	fsys := New(fstest.MapFS{"x.nc.cdfz": {Data: ar[:len(ar)-1]}}, &archive.OpenOptions{Cache: -1})
 	list, err := fs.ReadDir(fsys, ".")
 	require.NoError(t, err)
 	require.Len(t, list, 1)
 	require.Equal(t, "x.nc", list[0].Name())
 	_, err = fsys.Open("x.nc")
-	require.ErrorIs(t, err, ErrCorrupt)
+	require.ErrorIs(t, err, archive.ErrCorrupt)
 	require.ErrorContains(t, err, "x.nc")
 	_, err = list[0].Info()
-	require.ErrorIs(t, err, ErrCorrupt)
+	require.ErrorIs(t, err, archive.ErrCorrupt)
 	_, err = fsys.Open("x.nc.cdfz")
 	require.ErrorIs(t, err, fs.ErrNotExist)
 }
 
-// TestFSLinks checks that a name belongs to a link even if the link leads nowhere, and that a
+// TestNewLinks checks that a name belongs to a link even if the link leads nowhere, and that a
 // link to an archive appears as the image.
-func TestFSLinks(t *testing.T) {
+func TestNewLinks(t *testing.T) {
 	dir := t.TempDir()
-	image := cubeImage(t, 3, 4, 5)
+	image := archivetest.Cube(t, 3, 4, 5)
 	for _, name := range []string{"a.nc", "lost.nc"} {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name+Suffix), pack(t, image, nil), 0o666))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name+archive.Suffix), packtest.Pack(t, image, nil), 0o666))
 	}
 	if err := os.Symlink("none", filepath.Join(dir, "lost.nc")); err != nil {
 		t.Skip(err)
 	}
 	require.NoError(t, os.Symlink("a.nc.cdfz", filepath.Join(dir, "latest.nc.cdfz")))
-	fsys := FS(os.DirFS(dir), nil)
+	fsys := New(os.DirFS(dir), nil)
 	list, err := fs.ReadDir(fsys, ".")
 	require.NoError(t, err)
 	var names []string
@@ -137,5 +141,22 @@ func TestFSLinks(t *testing.T) {
 	_, err = fs.Stat(fsys, "lost.nc")
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	_, err = fs.Stat(fsys, "lost.nc.cdfz")
+	require.NoError(t, err)
+}
+
+// sequential is a file system whose files have no ReadAt.
+type sequential struct{ fs.FS }
+
+func (s sequential) Open(name string) (fs.File, error) {
+	f, err := s.FS.Open(name)
+	return struct{ fs.File }{f}, err
+}
+
+// TestSequential shows files that cannot be read at an offset.
+func TestSequential(t *testing.T) {
+	files := fstest.MapFS{"x.nc.cdfz": {Data: packtest.Pack(t, archivetest.Cube(t, 2, 3, 5), nil)}}
+	_, err := New(sequential{files}, nil).Open("x.nc")
+	require.ErrorContains(t, err, "open x.nc.cdfz: expected a regular file that implements io.ReaderAt")
+	_, err = New(files, nil).Open("x.nc")
 	require.NoError(t, err)
 }
