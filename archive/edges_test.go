@@ -31,9 +31,10 @@ var edges = map[string][]string{
 	"internal/nstest":              {},                   // mounts for tests
 	"internal/storage":             {},                   // what a file is stored on; the marks of what mount and serve show
 	"internal/storage/storagetest": {"internal/storage"}, // folders on a disk for tests
+	"internal/retry":               {},                   // requests, locks, commands of fleet
 	"internal/urls":                {"internal/ioat"},
-	"remote":                       {"internal/ioat", "internal/urls"},
-	"remote/s3":                    {"remote"}, // signatures for URLs of object stores
+	"remote":                       {"internal/ioat", "internal/retry", "internal/urls"},
+	"remote/s3":                    {"internal/retry", "remote"}, // signatures for URLs of object stores
 	"blockidx":                     {"internal/ioat"},
 	"filters": {"filters/internal/codecjson", "filters/internal/deflate", "filters/internal/transpose", "filters/internal/wire",
 		"filters/internal/zstd", "lorenz"},
@@ -111,9 +112,9 @@ var edges = map[string][]string{
 	"archive/joined": {"archive", "cdf3", "cf", "internal/ioat", "internal/urls", "slab"},
 
 	"archive/parity":                {"archive/internal/czip", "archive/internal/fault", "archive/internal/plan", "internal/ioat"},
-	"archive/ncapi":                 {"archive", "cdf3", "slab"},                                   // a nested module
-	"fleet":                         {"fleet/internal/runlog", "internal/atomicfile", "remote/s3"}, // a nested module
-	"fleet/internal/runlog":         {},                                                            // of the nested module
+	"archive/ncapi":                 {"archive", "cdf3", "slab"},                                                     // a nested module
+	"fleet":                         {"fleet/internal/runlog", "internal/atomicfile", "internal/retry", "remote/s3"}, // a nested module
+	"fleet/internal/runlog":         {},                                                                              // of the nested module
 	"archive/archivefs":             {"archive", "archive/internal/read", "internal/nofollow"},
 	"archive/archivefs/joinedfiles": {"archive", "archive/archivefs", "archive/joined"},
 	"cf":                            {"cdf3", "slab"},

@@ -61,7 +61,7 @@ type Job struct {
 	// Program is the path of cdfz, and Args are further arguments for Verb.
 	Program string
 	Args    []string
-	// Attempts is how often cdfz is started for a shard at most, and Wait the pause before the second
+	// Attempts is how often cdfz is started for a shard at most, and Wait the longest pause before the second
 	// start, which doubles six times at most.
 	Attempts int
 	Wait     time.Duration

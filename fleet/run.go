@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/cdfz-format/cdfz/fleet/internal/runlog"
+	"github.com/cdfz-format/cdfz/internal/retry"
 	"github.com/cdfz-format/cdfz/remote/s3"
 )
 
@@ -192,71 +193,72 @@ func (r *shardRun) run(ctx context.Context) error {
 
 // catalogue makes the part of a catalogue.
 func (r *shardRun) catalogue(ctx context.Context, c call) error {
-	for n := 1; ; n++ {
-		end, err := r.start(ctx, c)
-		if err != nil || end.code == 0 {
-			return err
-		}
-		if n == r.Attempts {
-			r.failures = append(r.failures, Failure{r.file("parquet"), kindOf(end), end.reason(), end.exit()})
-			return nil
-		}
-		if err := r.wait(ctx, n); err != nil {
-			return err
-		}
+	var end ending
+	err := r.policy().Do(ctx, func() (next retry.Next, err error) {
+		end, err = r.start(ctx, c)
+		return retry.Next{Again: err == nil && end.code != 0}, err
+	})
+	if err == nil && end.code != 0 {
+		r.failures = append(r.failures, Failure{r.file("parquet"), kindOf(end), end.reason(), end.exit()})
 	}
+	return err
+}
+
+// policy is that of starts of cdfz.
+func (r *shardRun) policy() retry.Policy {
+	return retry.Policy{Attempts: r.Attempts, First: r.Wait, Longest: r.Wait << maxDoubles}
 }
 
 // repeat runs a command until nothing is left that may pass.
 func (r *shardRun) repeat(ctx context.Context, c call) error {
-	for n := 1; ; n++ {
-		log := r.file(r.Verb + ".jsonl")
-		from := runlog.Length(log)
-		end, err := r.start(ctx, c)
-		if err != nil {
-			return err
-		}
-		l, err := runlog.Read(log, from, end.pid)
-		if err != nil {
-			return err
-		}
-		again, explained := false, end.code == 0
-		var failed []Failure
-		for _, e := range l.Entries {
-			switch e.Outcome {
-			case "ok":
+	var failed []Failure // of the last attempt
+	err := r.policy().Do(ctx, func() (next retry.Next, err error) {
+		failed, next.Again, err = r.once(ctx, c)
+		return next, err
+	})
+	if err == nil {
+		r.failures = append(r.failures, failed...)
+	}
+	return err
+}
+
+// once runs a command. again reports whether another run may succeed where this one has failed.
+func (r *shardRun) once(ctx context.Context, c call) (failed []Failure, again bool, err error) {
+	log := r.file(r.Verb + ".jsonl")
+	from := runlog.Length(log)
+	end, err := r.start(ctx, c)
+	if err != nil {
+		return nil, false, err
+	}
+	l, err := runlog.Read(log, from, end.pid)
+	if err != nil {
+		return nil, false, err
+	}
+	explained := end.code == 0
+	for _, e := range l.Entries {
+		switch e.Outcome {
+		case "ok":
+			r.done[e.SourceName()] = e
+		case "unchanged":
+			if _, ok := r.done[e.SourceName()]; !ok {
 				r.done[e.SourceName()] = e
-			case "unchanged":
-				if _, ok := r.done[e.SourceName()]; !ok {
-					r.done[e.SourceName()] = e
-				}
-			default:
-				explained = true
-				if e.Outcome == "other" && r.List == "" {
-					r.done[e.SourceName()] = e // a folder may hold other files
-					continue
-				}
-				failed = append(failed, Failure{e.SourceName(), e.Outcome, e.Error, e.Exit})
-				again = again || e.Exit != exitLasting && (e.Outcome == "failed" || e.Outcome == "interrupted")
 			}
-		}
-		// Without a summary, or with a code that no line explains, some files may have no line.
-		complete := l.Complete && explained
-		if complete && !again || n == r.Attempts {
-			if !complete {
-				failed = append(failed, r.missing(c, failed, end)...)
+		default:
+			explained = true
+			if e.Outcome == "other" && r.List == "" {
+				r.done[e.SourceName()] = e // a folder may hold other files
+				continue
 			}
-			r.failures = append(r.failures, failed...)
-			return nil
-		}
-		if end.code == exitUsage {
-			r.failures = append(r.failures, r.missing(c, nil, end)...)
-			return nil
-		}
-		if err := r.wait(ctx, n); err != nil {
-			return err
+			failed = append(failed, Failure{e.SourceName(), e.Outcome, e.Error, e.Exit})
+			again = again || e.Exit != exitLasting && (e.Outcome == "failed" || e.Outcome == "interrupted")
 		}
 	}
+	// Without a summary, or with a code that no line explains, some files may have no line.
+	if !l.Complete || !explained {
+		failed = append(failed, r.missing(c, failed, end)...)
+		again = true
+	}
+	return failed, again && end.code != exitUsage, nil
 }
 
 // missing returns a failure for each file of a command that is neither done nor in failed.
@@ -370,14 +372,4 @@ func (r *shardRun) start(ctx context.Context, c call) (ending, error) {
 	}
 	p := cmd.ProcessState
 	return ending{p.Pid(), p.ExitCode(), p.String(), string(bytes.TrimSpace(messages.b))}, nil
-}
-
-// wait waits after attempt n.
-func (r *shardRun) wait(ctx context.Context, n int) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(r.Wait << min(n-1, maxDoubles)):
-		return nil
-	}
 }

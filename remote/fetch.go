@@ -6,12 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"net/url"
 	"os"
 	"strings"
 	"time"
+
+	"github.com/cdfz-format/cdfz/internal/retry"
 )
 
 const (
@@ -27,47 +28,47 @@ const (
 // be fewer than len(p). ctx must come from until.
 func (f *File) fetch(ctx context.Context, p []byte, off int64) (int, error) {
 	first, all := off, len(p)
-	done, failed, renewed := 0, 0, false
-	for {
-		n, fail := f.attempt(ctx, p[done:], off)
-		done += n
-		if off == fromEnd && f.size >= 0 {
-			// The first answer made the range known.
-			off = max(0, f.size-int64(len(p)))
-			p = p[:f.size-off]
+	done, tries, renewed := 0, 0, false
+	policy := retry.Policy{Attempts: 1 + f.o.Retries, First: firstPause, Longest: longestPause, Sleep: f.o.Sleep}
+	err := policy.Do(ctx, func() (retry.Next, error) {
+		if tries > 0 {
+			f.retries.Add(1)
 		}
-		if off != fromEnd {
-			off += int64(n)
-		}
-		switch {
-		case fail == nil:
-			return done, nil
-		case ctx.Err() != nil:
-			return done, f.wrap(first, all, f.cause(ctx))
-		case fail.renew && !renewed:
-			renewed = true
-			f.target.Store(f.origin)
-			continue
-		case !fail.retry:
-			return done, f.wrap(first, all, fail.err)
-		}
-		if n >= progress {
-			failed = 0
-		}
-		if failed++; failed > f.o.Retries {
-			err := fail.err
-			if failed > 1 {
-				err = fmt.Errorf("%w (attempt %d)", err, failed)
+		for {
+			n, fail := f.attempt(ctx, p[done:], off)
+			done += n
+			if off == fromEnd && f.size >= 0 {
+				// The first answer made the range known.
+				off = max(0, f.size-int64(len(p)))
+				p = p[:f.size-off]
 			}
-			return done, f.wrap(first, all, err)
+			if off != fromEnd {
+				off += int64(n)
+			}
+			if fail == nil {
+				return retry.Next{}, nil
+			}
+			if fail.renew && !renewed && ctx.Err() == nil {
+				renewed = true
+				f.target.Store(f.origin)
+				continue
+			}
+			if n >= progress {
+				tries = 0
+			}
+			if tries++; fail.retry && tries > 1 && tries == policy.Attempts {
+				fail.err = fmt.Errorf("%w (attempt %d)", fail.err, tries)
+			}
+			return retry.Next{Again: fail.retry, Further: n >= progress, After: min(fail.after, longestWished)}, fail.err
 		}
-		wait := min(longestPause, firstPause<<min(failed-1, 10))
-		wait = wait/2 + rand.N(wait/2)
-		if err := f.o.Sleep(ctx, max(wait, min(fail.after, longestWished))); err != nil {
-			return done, f.wrap(first, all, f.cause(ctx))
-		}
-		f.retries.Add(1)
+	})
+	switch {
+	case err == nil:
+		return done, nil
+	case ctx.Err() != nil:
+		err = f.cause(ctx)
 	}
+	return done, f.wrap(first, all, err)
 }
 
 // attempt requests the bytes from off on once and returns how many of them are now in

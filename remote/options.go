@@ -96,9 +96,6 @@ func (o *Options) withDefaults() (Options, error) {
 	if c.Client == nil {
 		c.Client = sharedClient()
 	}
-	if c.Sleep == nil {
-		c.Sleep = sleep
-	}
 	return c, nil
 }
 
@@ -114,14 +111,3 @@ var sharedClient = sync.OnceValue(func() *http.Client {
 	t.MaxResponseHeaderBytes = maxResponseHeader
 	return &http.Client{Transport: t}
 })
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}

@@ -59,7 +59,7 @@ func List(ctx context.Context, name string, use func(page []Object) error) error
 	token, seen, seenFirst, empty := "", "", "", 0
 	for n := 0; ; n++ {
 		var p *page
-		err := retry(ctx, func() (err error) {
+		err := repeat(ctx, func() (err error) {
 			p, err = l.page(ctx, token)
 			return err
 		})

@@ -3,42 +3,27 @@ package s3
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"net/http"
 	"time"
 
 	"github.com/minio/minio-go/v7"
 
+	"github.com/cdfz-format/cdfz/internal/retry"
 	"github.com/cdfz-format/cdfz/remote"
 )
 
-const (
-	attempts     = 7 // of a request
-	longestPause = 4 * time.Second
-)
+// policy is that of requests with a body and of listings. Tests change it.
+var policy = retry.Policy{Attempts: 7, First: 200 * time.Millisecond, Longest: 4 * time.Second}
 
-// firstPause doubles with each attempt. Tests change it.
-var firstPause = 200 * time.Millisecond
-
-// retry calls f, a request with a body or a listing, until it succeeds or fails for good. Package
+// repeat calls f, a request with a body or a listing, until it succeeds or fails for good. Package
 // remote repeats reads. minio-go would rewind the body of a
 // request for the next attempt while the previous one may still read from it, so f makes
 // a new body each time.
-func retry(ctx context.Context, f func() error) error {
-	for i := 0; ; i++ {
+func repeat(ctx context.Context, f func() error) error {
+	return policy.Do(ctx, func() (retry.Next, error) {
 		err := f()
-		if err == nil || ctx.Err() != nil || i == attempts-1 || !passing(err) {
-			return err
-		}
-		pause := min(longestPause, firstPause<<i)
-		t := time.NewTimer(pause/2 + rand.N(pause/2))
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			t.Stop()
-			return err
-		}
-	}
+		return retry.Next{Again: err != nil && passing(err)}, err
+	})
 }
 
 // passing reports whether another attempt may succeed: after errors of the connection, of

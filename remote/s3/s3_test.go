@@ -71,7 +71,7 @@ func newStore(t *testing.T) *store {
 	return s
 }
 
-func init() { firstPause = time.Millisecond }
+func init() { policy.First = time.Millisecond }
 
 // forget makes the next request look credentials up again.
 func forget() {

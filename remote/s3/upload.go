@@ -158,7 +158,7 @@ func (u *uploader) missing(ctx context.Context) error {
 }
 
 func (u *uploader) stat(ctx context.Context) (info minio.ObjectInfo, err error) {
-	err = retry(ctx, func() error {
+	err = repeat(ctx, func() error {
 		info, err = u.core.StatObject(ctx, u.bucket, u.key, minio.StatObjectOptions{})
 		return err
 	})
@@ -232,7 +232,7 @@ func (u *uploader) commit(ctx context.Context, r io.ReaderAt, size int64, etag s
 	}
 	lost := false // an attempt failed without the final answer of the store
 	var answered string
-	err := retry(ctx, func() (err error) {
+	err := repeat(ctx, func() (err error) {
 		answered, err = send()
 		lost = lost || err != nil && passing(err)
 		return err
@@ -299,7 +299,7 @@ func encrypted(h http.Header) bool {
 func (u *uploader) same(ctx context.Context, r io.ReaderAt, size int64) (same bool) {
 	const chunk = 1 << 20
 	have, want := make([]byte, chunk), make([]byte, chunk)
-	_ = retry(ctx, func() error {
+	_ = repeat(ctx, func() error {
 		body, info, _, err := u.core.GetObject(ctx, u.bucket, u.key, minio.GetObjectOptions{})
 		if err != nil {
 			return err
@@ -340,7 +340,7 @@ func piece(r io.ReaderAt, off, n int64) ([]byte, string, error) {
 func (u *uploader) parts(ctx context.Context, r io.ReaderAt, size int64) (err error) {
 	part := max(u.part, (size+maxParts-1)/maxParts)
 	var id string
-	err = retry(ctx, func() error {
+	err = repeat(ctx, func() error {
 		id, err = u.core.NewMultipartUpload(ctx, u.bucket, u.key, u.put)
 		return err
 	})
@@ -371,7 +371,7 @@ func (u *uploader) parts(ctx context.Context, r io.ReaderAt, size int64) (err er
 			}
 			sums[i] = md5.Sum(b)
 			var p minio.ObjectPart
-			err = retry(within, func() error {
+			err = repeat(within, func() error {
 				o := minio.PutObjectPartOptions{Sha256Hex: sum, DisableContentSha256: true}
 				p, err = u.core.PutObjectPart(within, u.bucket, u.key, id, i+1, bytes.NewReader(b), int64(len(b)), o)
 				return err

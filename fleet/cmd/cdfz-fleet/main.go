@@ -69,7 +69,7 @@ func init() {
 	flag.DurationVar(&progress, "progress", time.Minute, "pause between two lines of progress on standard error, 0 for none")
 	flag.BoolVar(&job.DryRun, "dry_run", false, "archive nothing: count what would be archived, and estimate its size, as cdfz archive --dry-run")
 	flag.BoolVar(&job.DryRun, "dry-run", false, "the same as -dry_run")
-	flag.DurationVar(&job.Wait, "wait", time.Second, "pause before the second attempt, which doubles six times at most")
+	flag.DurationVar(&job.Wait, "wait", time.Second, "longest pause before the second attempt, which doubles six times at most")
 	flag.Usage = func() {
 		fmt.Fprint(os.Stderr, "usage: cdfz-fleet archive|verify|restore [flags] [-- further arguments of cdfz]\n")
 		flag.PrintDefaults()

@@ -10,6 +10,8 @@ import (
 
 	"github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"github.com/cdfz-format/cdfz/internal/retry"
 )
 
 // passed is an open file of the source, to which all requests are passed on. Its methods are
@@ -34,26 +36,20 @@ func (*passed) Ioctl(context.Context, uint32, uint64, []byte, []byte) (int32, sy
 	return 0, syscall.ENOTTY
 }
 
-// Pauses between two attempts to lock a file.
-const (
-	firstPause = time.Millisecond
-	lastPause  = 64 * time.Millisecond
-)
+// lockPolicy has pauses that a user does not notice.
+var lockPolicy = retry.Policy{First: time.Millisecond, Longest: 64 * time.Millisecond}
 
 // Setlkw implements fs.FileSetlkwer. It tries again and again, since nothing could interrupt a system
 // call that waits, and the caller could not be killed meanwhile.
-func (p *passed) Setlkw(ctx context.Context, owner uint64, lk *fuse.FileLock, flags uint32) syscall.Errno {
-	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		no := p.Setlk(ctx, owner, lk, flags)
-		if no != syscall.EAGAIN && no != syscall.EACCES {
-			return no
-		}
-		select {
-		case <-ctx.Done():
-			return syscall.EINTR
-		case <-time.After(pause):
-		}
+func (p *passed) Setlkw(ctx context.Context, owner uint64, lk *fuse.FileLock, flags uint32) (no syscall.Errno) {
+	err := lockPolicy.Do(ctx, func() (retry.Next, error) {
+		no = p.Setlk(ctx, owner, lk, flags)
+		return retry.Next{Again: no == syscall.EAGAIN || no == syscall.EACCES}, nil
+	})
+	if err != nil { // of ctx
+		return syscall.EINTR
 	}
+	return no
 }
 
 // Release implements fs.FileReleaser.
