@@ -23,7 +23,7 @@ var edges = map[string][]string{
 	"internal/atomicfile":          {"internal/access", "internal/nofollow"}, // used by the command and by archive.WriteFile
 	"internal/filetime":            {},                                       // receipts, states of verify and servers write times of files
 	"cdf3":                         {},
-	"internal/ioat":                {},
+	"internal/ioat":                {"internal/future"},
 	"internal/chart":               {}, // pictures of cdfz bench and bench/cache
 	"internal/faultsrv":            {},
 	"internal/faultio":             {},
@@ -90,11 +90,11 @@ var edges = map[string][]string{
 	"archive/internal/czip":     {"archive/internal/crc", "archive/internal/fault", "internal/ioat"},
 	"archive/internal/plan":     {"archive/internal/czip", "archive/internal/fault", "blockidx", "cdf3", "filters", "unlimited"},
 	"archive/internal/zarrview": {"archive/internal/plan", "cdf3", "filters"},
-	"archive/internal/opening":  {"archive/internal/czip", "archive/internal/fault", "archive/internal/plan", "blockidx", "cdf3", "filters", "internal/ioat"},
+	"archive/internal/opening":  {"archive/internal/czip", "archive/internal/fault", "archive/internal/plan", "blockidx", "cdf3", "filters", "internal/future", "internal/ioat"},
 	"archive/internal/read": {"archive/internal/czip", "archive/internal/fault", "archive/internal/opening", "archive/internal/plan",
 		"blockidx", "filters", "internal/ioat", "slab", "unlimited"},
 	"archive/internal/image": {"archive/internal/fault", "archive/internal/plan", "archive/internal/read", "archive/internal/treesum",
-		"blockidx", "internal/ioat", "unlimited"},
+		"blockidx", "internal/future", "internal/ioat", "unlimited"},
 	"archive/internal/encode": {"archive/internal/czip", "archive/internal/plan", "archive/internal/read", "filters", "internal/ioat", "unlimited"}, // rewriting reads blocks
 	"archive/internal/write": {"archive/internal/czip", "archive/internal/encode", "archive/internal/fault", "archive/internal/image", "archive/internal/plan",
 		"archive/internal/read", "archive/internal/zarrview", "blockidx", "cdf3"},

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/internal/future"
 	"github.com/cdfz-format/cdfz/internal/urls"
 	"github.com/cdfz-format/cdfz/slab"
 )
@@ -29,11 +30,10 @@ type members struct {
 // member is an open member.
 type member struct {
 	n     int
-	ready chan struct{} // closed when f or err is set
+	ready *future.Future[struct{}] // once f, vars and close are set
 	f     *archive.File
 	vars  []int // the numbers of the first member's variables
 	close io.Closer
-	err   error
 
 	users int           // guarded by members.mu
 	place *list.Element // in members.idle, nil while there are users
@@ -53,25 +53,20 @@ func (s *members) acquire(ctx context.Context, n int) (*member, error) {
 		}
 		m, opens := s.use(n)
 		if opens {
-			m.err = s.openMember(ctx, m)
-			if m.err != nil {
+			err := s.openMember(ctx, m)
+			if err != nil {
 				s.forget(m)
 			}
-			close(m.ready)
+			m.ready.Set(struct{}{}, err)
 		}
-		select {
-		case <-m.ready:
-		case <-ctx.Done():
-			s.release(m)
-			return nil, ctx.Err()
-		}
-		if m.err == nil {
+		_, err := m.ready.Wait(ctx)
+		if err == nil {
 			return m, nil
 		}
 		s.release(m)
 		// The one that opened it may have given up, which is no error of others.
-		if opens || !errors.Is(m.err, context.Canceled) && !errors.Is(m.err, context.DeadlineExceeded) {
-			return nil, m.err
+		if opens || !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+			return nil, err
 		}
 	}
 }
@@ -82,7 +77,7 @@ func (s *members) use(n int) (m *member, opens bool) {
 	defer s.mu.Unlock()
 	m = s.open[n]
 	if m == nil {
-		m, opens = &member{n: n, ready: make(chan struct{})}, true
+		m, opens = &member{n: n, ready: future.New[struct{}]()}, true
 		s.open[n] = m
 	}
 	if m.place != nil {
@@ -141,12 +136,10 @@ func (s *members) stats() archive.Stats {
 	defer s.mu.Unlock()
 	sum := s.closed
 	for _, m := range s.open {
-		select {
-		case <-m.ready:
-			if m.err == nil {
+		if m.ready.Ready() { // else it is being opened
+			if _, err := m.ready.Get(); err == nil {
 				add(&sum, m.f.Stats())
 			}
-		default: // is being opened
 		}
 	}
 	return sum

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"github.com/cdfz-format/cdfz/internal/future"
 )
 
 // SyncDir writes the names in a folder to disk. Calls for a folder at the same time share
@@ -61,17 +63,11 @@ type fileID struct{ dev, ino uint64 }
 // Flusher flushes something for several callers. The zero value is ready. It is safe for
 // concurrent use.
 type Flusher struct {
-	mu   sync.Mutex // held while flushing
-	lock sync.Mutex // of next
-	next *flush     // of the callers that wait
+	mu   sync.Mutex               // held while flushing
+	lock sync.Mutex               // of next
+	next *future.Future[struct{}] // the flush of the callers that wait
 	// wait, if not nil, is called before a flush. Callers until its end share the flush.
 	wait func()
-}
-
-// flush is one flush, after which its callers return.
-type flush struct {
-	done chan struct{}
-	err  error
 }
 
 // Do calls f, or waits for another caller's f that begins after this call.
@@ -79,24 +75,25 @@ func (d *Flusher) Do(f func() error) error {
 	d.lock.Lock()
 	n, first := d.next, d.next == nil
 	if first {
-		n = &flush{done: make(chan struct{})}
+		n = future.New[struct{}]()
 		d.next = n
 	}
 	d.lock.Unlock()
 	if !first {
-		<-n.done
-		return n.err
+		_, err := n.Get()
+		return err
 	}
-	defer close(n.done)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.wait != nil {
-		d.wait()
-	}
-	// Callers from now on wait for another flush: this one may be too early for them.
-	d.lock.Lock()
-	d.next = nil
-	d.lock.Unlock()
-	n.err = f()
-	return n.err
+	_, err := n.Make(func() (none struct{}, err error) {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if d.wait != nil {
+			d.wait()
+		}
+		// Callers from now on wait for another flush: this one may be too early for them.
+		d.lock.Lock()
+		d.next = nil
+		d.lock.Unlock()
+		return none, f()
+	})
+	return err
 }

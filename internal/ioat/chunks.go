@@ -2,10 +2,11 @@ package ioat
 
 import (
 	"container/list"
-	"errors"
 	"io"
 	"slices"
 	"sync"
+
+	"github.com/cdfz-format/cdfz/internal/future"
 )
 
 // ChunkOptions control NewChunks.
@@ -41,10 +42,9 @@ type Chunks struct {
 type chunk struct {
 	off   int64
 	buf   []byte
-	err   error
-	ready chan struct{} // closed when buf or err is set
-	users int           // guarded by the mutex of Chunks, as elem is
-	elem  *list.Element // nil: dropped
+	read  *future.Future[struct{}] // of buf
+	users int                      // guarded by the mutex of Chunks, as elem is
+	elem  *list.Element            // nil: dropped
 }
 
 // NewChunks returns a reader of a file of size bytes.
@@ -60,12 +60,12 @@ func (c *Chunks) ReadAt(p []byte, off int64) (int, error) {
 	}
 	for n := 0; n < len(p); {
 		at := off + int64(n)
-		k := c.get(at)
-		if k.err == nil {
+		k, err := c.get(at)
+		if err == nil {
 			n += copy(p[n:], k.buf[at-k.off:])
 		}
 		c.put(k)
-		if k.err != nil {
+		if err != nil {
 			return c.r.ReadAt(p, off)
 		}
 	}
@@ -89,15 +89,15 @@ func (c *Chunks) bounds(off int64) (start, end int64) {
 	return start, min(end, start+c.o.Len)
 }
 
-// get returns the chunk with the byte at off. The caller must return it to put.
-func (c *Chunks) get(off int64) *chunk {
+// get returns the chunk with the byte at off, and the error of reading it. The caller must return it to put.
+func (c *Chunks) get(off int64) (k *chunk, err error) {
 	start, end := c.bounds(off)
 	c.mu.Lock()
 	k, ok := c.chunks[start]
 	if ok {
 		c.used.MoveToFront(k.elem)
 	} else {
-		k = &chunk{off: start, ready: make(chan struct{})}
+		k = &chunk{off: start, read: future.New[struct{}]()}
 		k.elem = c.used.PushFront(k)
 		c.chunks[start] = k
 		c.shrink()
@@ -108,26 +108,17 @@ func (c *Chunks) get(off int64) *chunk {
 	k.users++
 	c.mu.Unlock()
 	if ok {
-		<-k.ready
-		return k
+		_, err = k.read.Get()
+		return k, err
 	}
 	if k.buf == nil {
 		k.buf = make([]byte, end-start, c.o.Len)
 	}
-	k.read(c.r)
-	if k.err == nil && c.o.Observe != nil {
+	_, err = k.read.Make(func() (struct{}, error) { return struct{}{}, ReadFull(c.r, k.buf, start) })
+	if err == nil && c.o.Observe != nil {
 		c.o.Observe(start, k.buf)
 	}
-	return k
-}
-
-var errPanicked = errors.New("ioat: the read of another caller panicked")
-
-// read fills the chunk. Its waiters continue even if r panics.
-func (k *chunk) read(r io.ReaderAt) {
-	defer close(k.ready)
-	k.err = errPanicked
-	k.err = ReadFull(r, k.buf, k.off)
+	return k, err
 }
 
 // put takes back a chunk.

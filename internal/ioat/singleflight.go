@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"sync"
+
+	"github.com/cdfz-format/cdfz/internal/future"
 )
 
 // Singleflight lets one caller fetch the value of a key for all callers that want it at the
@@ -21,10 +23,8 @@ type Singleflight[K comparable, V any] struct {
 }
 
 type fetch[V any] struct {
-	value V
-	err   error
-	done  chan struct{} // closed when value or err is set
-	users int           // guarded by the mutex of Singleflight
+	value *future.Future[V]
+	users int // guarded by the mutex of Singleflight
 }
 
 // Call is the part of one caller in a fetch. The caller must call Leave.
@@ -68,7 +68,7 @@ func (g *Singleflight[K, V]) lead(key K) *Call[K, V] {
 	if g.active == nil {
 		g.active = map[K]*fetch[V]{}
 	}
-	f := &fetch[V]{done: make(chan struct{}), users: 1}
+	f := &fetch[V]{future.New[V](), 1}
 	g.active[key] = f
 	return &Call[K, V]{g, key, f, true}
 }
@@ -76,15 +76,11 @@ func (g *Singleflight[K, V]) lead(key K) *Call[K, V] {
 // Wait waits for the value, which may be used until Leave. It returns ErrRetry if the leader
 // failed for a reason that does not concern this caller.
 func (c *Call[K, V]) Wait(ctx context.Context) (v V, err error) {
-	select {
-	case <-c.f.done:
-	case <-ctx.Done():
-		return v, ctx.Err()
+	v, err = c.f.value.Wait(ctx)
+	if ctx.Err() == nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
+		err = ErrRetry
 	}
-	if ctx.Err() == nil && (errors.Is(c.f.err, context.Canceled) || errors.Is(c.f.err, context.DeadlineExceeded)) {
-		return v, ErrRetry
-	}
-	return c.f.value, c.f.err
+	return v, err
 }
 
 // Shared reports whether other callers wait for the value.
@@ -96,29 +92,26 @@ func (c *Call[K, V]) Shared() bool {
 
 // Publish ends the fetch. The leader may use the value until Leave.
 func (c *Call[K, V]) Publish(v V, err error) {
-	c.f.value, c.f.err = v, err
 	c.g.mu.Lock()
 	delete(c.g.active, c.key)
 	c.g.mu.Unlock()
-	close(c.f.done)
+	c.f.value.Set(v, err)
 }
 
 // Leave ends the use of the value. If the leader leaves without having published a value,
 // because of an error or a panic, the waiting callers get ErrRetry.
 func (c *Call[K, V]) Leave() {
-	if c.leads {
-		select {
-		case <-c.f.done:
-		default:
-			var none V
-			c.Publish(none, ErrRetry)
-		}
+	if c.leads && !c.f.value.Ready() {
+		var none V
+		c.Publish(none, ErrRetry)
 	}
 	c.g.mu.Lock()
 	c.f.users--
 	last := c.f.users == 0
 	c.g.mu.Unlock()
-	if last && c.f.err == nil && c.g.Free != nil {
-		c.g.Free(c.f.value)
+	if last && c.g.Free != nil {
+		if v, err := c.f.value.Get(); err == nil {
+			c.g.Free(v)
+		}
 	}
 }

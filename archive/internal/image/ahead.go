@@ -13,6 +13,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/archive/internal/read"
 	"github.com/cdfz-format/cdfz/blockidx"
+	"github.com/cdfz-format/cdfz/internal/future"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
@@ -39,11 +40,14 @@ type readAhead struct {
 // fetchedRun holds blocks fetched with one request.
 type fetchedRun struct {
 	ioat.Span
+	stored *future.Future[storedRun]
+	left   atomic.Int32 // blocks that use stored
+}
+
+// storedRun are the bytes of a run.
+type storedRun struct {
 	buf  []byte
 	free func() // recycles buf
-	err  error
-	done chan struct{} // closed when buf or err is set
-	left atomic.Int32  // blocks that use buf
 }
 
 // fetchedBlock is a block in a run.
@@ -84,7 +88,7 @@ func (h *readAhead) request(blocks []numbered) {
 	var runs []*fetchedRun
 	h.mu.Lock()
 	for span, part := range ioat.Runs(ioat.Joiner{Gap: h.a.Gap, Max: AheadRun}, blocks, numbered.span) {
-		run := &fetchedRun{Span: span, done: make(chan struct{})}
+		run := &fetchedRun{Span: span, stored: future.New[storedRun]()}
 		run.left.Store(int32(len(part)))
 		for _, b := range part {
 			h.blocks[b.N] = fetchedBlock{b.row, run}
@@ -96,14 +100,9 @@ func (h *readAhead) request(blocks []numbered) {
 	case h.runs <- runs:
 	case <-h.ctx.Done():
 		for _, run := range runs {
-			run.end(h.ctx.Err())
+			run.stored.Set(storedRun{}, h.ctx.Err())
 		}
 	}
-}
-
-func (r *fetchedRun) end(err error) {
-	r.err = err
-	close(r.done)
 }
 
 // fetchAll fetches runs in the order of the requests, several at a time.
@@ -115,19 +114,19 @@ func (h *readAhead) fetchAll() {
 	for runs := range h.runs {
 		for _, run := range runs {
 			g.Go(func() error {
-				run.end(h.fetch(run))
+				run.stored.Set(h.fetch(run.Span))
 				return nil
 			})
 		}
 	}
 }
 
-func (h *readAhead) fetch(run *fetchedRun) (err error) {
+func (h *readAhead) fetch(s ioat.Span) (r storedRun, err error) {
 	if err := h.ctx.Err(); err != nil {
-		return err
+		return r, err
 	}
-	run.buf, run.free, err = h.a.ReadStored(h.ctx, run.Off, run.Len)
-	return err
+	r.buf, r.free, err = h.a.ReadStored(h.ctx, s.Off, s.Len)
+	return r, err
 }
 
 // ReadBlock is Reader.ReadBlock for a block that may have been requested.
@@ -139,24 +138,17 @@ func (h *readAhead) ReadBlock(ctx context.Context, block plan.Block, dst []byte)
 	if !ok {
 		return h.a.ReadBlock(ctx, block, dst)
 	}
-	select {
-	case <-b.run.done:
-	case <-ctx.Done():
-		return ctx.Err()
+	run, err := b.run.stored.Wait(ctx)
+	if err != nil {
+		return err
 	}
-	if b.run.err != nil {
-		return b.run.err
-	}
-	defer b.run.drop()
-	stored := b.run.buf[b.row.Off-b.run.Off:][:b.row.Len]
+	defer func() {
+		if b.run.left.Add(-1) == 0 {
+			run.free()
+		}
+	}()
+	stored := run.buf[b.row.Off-b.run.Off:][:b.row.Len]
 	return h.a.DecodeStored(ctx, block, b.row, stored, dst)
-}
-
-// drop is called when a block of a run has been decoded.
-func (r *fetchedRun) drop() {
-	if r.left.Add(-1) == 0 {
-		r.free()
-	}
 }
 
 // aheadLooks bounds the groups of items in a batch. Without it, a damaged index or

@@ -7,6 +7,7 @@ import (
 	"io"
 	"sync"
 
+	"github.com/cdfz-format/cdfz/internal/future"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
@@ -28,10 +29,8 @@ type sequential struct {
 }
 
 type chunk struct {
-	off  int64
-	buf  []byte
-	err  error
-	done chan struct{} // closed when buf or err is set
+	off int64
+	buf *future.Future[[]byte]
 }
 
 // newSequential sends no request before the first read.
@@ -70,15 +69,11 @@ func (s *sequential) ReadAt(p []byte, off int64) (int, error) {
 			return n, io.EOF
 		}
 		c := s.chunk(at / AheadRun * AheadRun)
-		select {
-		case <-c.done:
-		case <-s.ctx.Done():
-			return n, s.ctx.Err()
+		buf, err := c.buf.Wait(s.ctx)
+		if err != nil {
+			return n, err
 		}
-		if c.err != nil {
-			return n, c.err
-		}
-		n += copy(p[n:], c.buf[at-c.off:])
+		n += copy(p[n:], buf[at-c.off:])
 	}
 	return n, nil
 }
@@ -101,22 +96,22 @@ func (s *sequential) chunk(off int64) *chunk {
 		next = s.chunks[k-1].off + AheadRun
 	}
 	for ; next < min(off+count*AheadRun, s.size); next += AheadRun {
-		c := &chunk{off: next, done: make(chan struct{})}
+		c := &chunk{next, future.New[[]byte]()}
 		s.chunks = append(s.chunks, c)
-		s.wg.Go(func() { c.fetch(s) })
+		s.wg.Go(func() { c.buf.Make(func() ([]byte, error) { return s.fetch(c.off) }) })
 	}
 	return s.chunks[(off-s.chunks[0].off)/AheadRun]
 }
 
-func (c *chunk) fetch(s *sequential) {
-	defer close(c.done)
-	c.buf = make([]byte, min(AheadRun, s.size-c.off))
-	if n, err := ioat.Bind(s.ctx, s.r).ReadAt(c.buf, c.off); n < len(c.buf) {
+func (s *sequential) fetch(off int64) ([]byte, error) {
+	buf := make([]byte, min(AheadRun, s.size-off))
+	if n, err := ioat.Bind(s.ctx, s.r).ReadAt(buf, off); n < len(buf) {
 		if err == nil || err == io.EOF {
-			err = fmt.Errorf("read %d of %d bytes at %d: %w", n, len(c.buf), c.off, io.ErrUnexpectedEOF)
+			err = fmt.Errorf("read %d of %d bytes at %d: %w", n, len(buf), off, io.ErrUnexpectedEOF)
 		}
-		c.err = err
+		return nil, err
 	}
+	return buf, nil
 }
 
 // ReadAtContext reads bytes again that were wrong the first time. Otherwise it is

@@ -11,15 +11,14 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/internal/future"
 )
 
 // earlyHeader is a netCDF header that another goroutine decodes while the plan is parsed. Nil means
 // that none does.
 type earlyHeader struct {
 	cancel context.CancelFunc
-	done   chan struct{}
-	header *cdf3.Header
-	err    error
+	header *future.Future[*cdf3.Header]
 }
 
 // Plan and header are decoded at the same time if their stored lengths are at least these, which
@@ -41,14 +40,11 @@ func beginHeader(ctx context.Context, stored, rest []byte, m *plan.Manifest) *ea
 		return nil
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	e := &earlyHeader{cancel: cancel, done: make(chan struct{})}
-	go func() {
-		defer close(e.done)
+	return &earlyHeader{cancel, future.Go(func() (*cdf3.Header, error) {
 		scratch := fronts.Get().(*[]byte)
 		defer fronts.Put(scratch)
-		e.header, e.err = decodeHeader(ctx, scratch, h, 0, m.Header, rest)
-	}()
-	return e
+		return decodeHeader(ctx, scratch, h, 0, m.Header, rest)
+	})}
 }
 
 // end waits for the header of a plan.
@@ -57,19 +53,19 @@ func (e *earlyHeader) end(l *plan.Resolved) (*cdf3.Header, error) {
 		return nil, nil
 	}
 	defer e.cancel()
-	<-e.done
+	h, err := e.header.Get()
 	var b *fault.BlockError
-	if errors.As(e.err, &b) {
+	if errors.As(err, &b) {
 		b.Block = l.RestFirst // unknown until now
 	}
-	return e.header, e.err
+	return h, err
 }
 
 // stop ends the decoding of a header that is not needed.
 func (e *earlyHeader) stop() {
 	if e != nil {
 		e.cancel()
-		<-e.done
+		_, _ = e.header.Get()
 	}
 }
 

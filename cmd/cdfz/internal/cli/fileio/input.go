@@ -20,6 +20,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/internal/access"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
+	"github.com/cdfz-format/cdfz/internal/future"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 	"github.com/cdfz-format/cdfz/internal/nofollow"
 	"github.com/cdfz-format/cdfz/internal/storage"
@@ -324,26 +325,12 @@ func (a *IO) openStdin(ctx context.Context) (*Input, error) {
 		return nil, err
 	}
 	// A blocked read of a pipe cannot be stopped, but need not be waited for.
-	type copied struct {
-		n   int64
-		err error
-	}
-	done := make(chan copied, 1)
-	go func() {
-		n, err := io.Copy(tmp, a.In)
-		done <- copied{n, err}
-	}()
-	select {
-	case c := <-done:
-		if c.err != nil {
-			tmp.Close()
-			return nil, c.err
-		}
-		return &Input{Name: name, R: tmp, Size: c.n, close: tmp.Close}, nil
-	case <-ctx.Done():
+	n, err := future.Go(func() (int64, error) { return io.Copy(tmp, a.In) }).Wait(ctx)
+	if err != nil {
 		tmp.Close()
-		return nil, ctx.Err()
+		return nil, err
 	}
+	return &Input{Name: name, R: tmp, Size: n, close: tmp.Close}, nil
 }
 
 // openRedirected opens standard input that is redirected from a file. It begins at the
