@@ -9,6 +9,7 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/internal/ioat"
+	"github.com/cdfz-format/cdfz/internal/recycled"
 )
 
 // ChunkOptions control Var.Chunks and File.Zarr. Nil and the zero value keep all blocks as
@@ -39,7 +40,6 @@ type Chunks struct {
 	geom  *plan.Geometry
 	chain filters.Chain
 	coder *filters.Coder // nil if chunks are kept or have no filters
-	raw   ioat.Buffers   // decoded chunks
 }
 
 // Chunks returns the variable as chunks. The error is ErrOptions if the variable has no
@@ -127,8 +127,8 @@ func (c *Chunks) Append(ctx context.Context, dst []byte, n int64) (out []byte, m
 	if c.kept {
 		return a.AppendStored(ctx, a.L.BlockOf(c.pos, n), dst)
 	}
-	raw := c.raw.Get(c.geom.BlockLen)
-	defer c.raw.Put(raw)
+	raw := recycled.Get(c.geom.BlockLen)
+	defer recycled.Put(raw)
 	if c.pos >= 0 {
 		err = a.ReadBlock(ctx, a.L.BlockOf(c.pos, n), raw)
 	} else {

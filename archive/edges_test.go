@@ -38,7 +38,7 @@ var edges = map[string][]string{
 	"blockidx":                     {"internal/ioat"},
 	"filters": {"filters/internal/codecjson", "filters/internal/deflate", "filters/internal/transpose", "filters/internal/wire",
 		"filters/internal/zstd", "lorenz"},
-	"filters/internal/wire":        {}, // the errors of all filters
+	"filters/internal/wire":        {"internal/recycled"}, // the errors of all filters
 	"filters/internal/codecjson":   {"filters/internal/wire"},
 	"filters/internal/deflate":     {"filters/internal/wire"},
 	"filters/internal/filtertest":  {"filters"}, // for tests
@@ -90,22 +90,22 @@ var edges = map[string][]string{
 	"archive/internal/czip":     {"archive/internal/crc", "archive/internal/fault", "internal/ioat"},
 	"archive/internal/plan":     {"archive/internal/czip", "archive/internal/fault", "blockidx", "cdf3", "filters", "unlimited"},
 	"archive/internal/zarrview": {"archive/internal/plan", "cdf3", "filters"},
-	"archive/internal/opening":  {"archive/internal/czip", "archive/internal/fault", "archive/internal/plan", "blockidx", "cdf3", "filters", "internal/future", "internal/ioat"},
+	"archive/internal/opening":  {"archive/internal/czip", "archive/internal/fault", "archive/internal/plan", "blockidx", "cdf3", "filters", "internal/future", "internal/ioat", "internal/recycled"},
 	"archive/internal/read": {"archive/internal/czip", "archive/internal/fault", "archive/internal/opening", "archive/internal/plan",
-		"blockidx", "filters", "internal/ioat", "slab", "unlimited"},
+		"blockidx", "filters", "internal/ioat", "internal/recycled", "slab", "unlimited"},
 	"archive/internal/image": {"archive/internal/fault", "archive/internal/plan", "archive/internal/read", "archive/internal/treesum",
-		"blockidx", "internal/future", "internal/ioat", "unlimited"},
-	"archive/internal/encode": {"archive/internal/czip", "archive/internal/plan", "archive/internal/read", "filters", "internal/ioat", "unlimited"}, // rewriting reads blocks
+		"blockidx", "internal/future", "internal/ioat", "internal/recycled", "unlimited"},
+	"archive/internal/encode": {"archive/internal/czip", "archive/internal/plan", "archive/internal/read", "filters", "internal/ioat", "internal/recycled", "unlimited"}, // rewriting reads blocks
 	"archive/internal/write": {"archive/internal/czip", "archive/internal/encode", "archive/internal/fault", "archive/internal/image", "archive/internal/plan",
 		"archive/internal/read", "archive/internal/zarrview", "blockidx", "cdf3"},
 	"archive/internal/layout": {"archive/internal/czip", "archive/internal/encode", "archive/internal/fault", "archive/internal/image", "archive/internal/plan",
-		"archive/internal/write", "blockidx", "cdf3", "filters", "internal/ioat", "unlimited"},
+		"archive/internal/write", "blockidx", "cdf3", "filters", "internal/ioat", "internal/recycled", "unlimited"},
 	"archive/internal/archivetest": {"archive/internal/czip", "archive/internal/fault", "cdf3"},          // for tests
 	"archive/internal/packtest":    {"archive", "archive/internal/archivetest", "archive/internal/read"}, // for tests
 	"archive/internal/evidence": {"archive/internal/czip", "archive/internal/fault", "archive/internal/plan", "archive/internal/opening", "archive/internal/image",
 		"archive/parity", "blockidx", "internal/ioat"}, // what verify and repair know of a damaged archive
 	"archive/verify": {"archive/parity", "archive/internal/czip", "archive/internal/evidence", "archive/internal/fault", "archive/internal/plan", "archive/internal/zarrview",
-		"archive/internal/opening", "archive/internal/read", "archive/internal/image", "blockidx", "cdf3", "filters", "internal/ioat", "unlimited"},
+		"archive/internal/opening", "archive/internal/read", "archive/internal/image", "blockidx", "cdf3", "filters", "internal/ioat", "internal/recycled", "unlimited"},
 	"archive/repair": {"archive/parity", "archive/verify", "archive/internal/czip", "archive/internal/evidence", "archive/internal/fault",
 		"archive/internal/plan", "archive/internal/zarrview", "archive/internal/opening", "archive/internal/image", "blockidx", "cdf3", "filters", "internal/ioat", "unlimited"},
 	// Datasets of many files open their members with archive, and name times with cf.

@@ -6,8 +6,9 @@ import (
 	"encoding/binary"
 	"io"
 	"math"
-	"sync"
 	"unsafe"
+
+	"github.com/cdfz-format/cdfz/internal/recycled"
 )
 
 const (
@@ -35,21 +36,14 @@ func Read(r io.ReaderAt, size int64) (*Header, error) {
 	if !isCDF(b) {
 		return nil, notCDF(r, size, b)
 	}
-	win := windows.Get().(*[]byte)
-	defer windows.Put(win)
-	p := &parser{r: r, have: size, size: size, h: &Header{Version: Version(b[3])}, off: magicLen, win: (*win)[:0]}
-	err := p.header()
-	if cap(p.win) <= minWindow {
-		*win = p.win
-	}
-	if err != nil {
+	win := recycled.Get(min(size, minWindow)) // headers copy what they keep
+	defer recycled.Put(win)
+	p := &parser{r: r, have: size, size: size, h: &Header{Version: Version(b[3])}, off: magicLen, win: win[:0]}
+	if err := p.header(); err != nil {
 		return nil, err
 	}
 	return p.h, nil
 }
-
-// windows recycles first windows. Headers copy what they keep.
-var windows = sync.Pool{New: func() any { return new([]byte) }}
 
 // ReadBytes is like Read for a file of size bytes that begins with b, in which the whole header
 // must lie. It fails once ctx is done. The header does not share the memory of b.

@@ -121,7 +121,7 @@ func (k *Coder) Encode(dst, src []byte) (out []byte, mask uint32, err error) {
 		last := i == len(k.chain)-1
 		to := dst
 		if !last {
-			to = scratch.Next()
+			to = scratch.Next(len(cur) + len(cur)/8 + 64)
 		}
 		enc, err := k.encodeStage(i, to, cur, in, MaxLen(int64(len(src))))
 		switch {
@@ -247,7 +247,8 @@ func (k *Coder) decodeDown(scratch *wire.Scratch, stored []byte, n, first int, m
 		if mask>>i&1 != 0 {
 			continue
 		}
-		buf, err := k.decodeStage(i, scratch.Next(), cur, k.maxLen(n, i, mask))
+		most := k.maxLen(n, i, mask)
+		buf, err := k.decodeStage(i, scratch.Next(min(most, n+n/4)), cur, most)
 		if err != nil {
 			return nil, err
 		}

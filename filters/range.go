@@ -95,7 +95,7 @@ func (k *Coder) DecodeRange(dst, stored []byte, mask uint32, n, from int) error 
 		if mask|^uint32(0)<<at == ^uint32(0) {
 			return k.decodeRange(at, dst, cur, n, from)
 		}
-		_, part := wire.Extend(scratch.Next(), len(dst))
+		_, part := wire.Extend(scratch.Next(len(dst)), len(dst))
 		if err := k.decodeRange(at, part, cur, n, from); err != nil {
 			return err
 		}
@@ -106,7 +106,7 @@ func (k *Coder) DecodeRange(dst, stored []byte, mask uint32, n, from int) error 
 		if mask>>i&1 != 0 {
 			continue
 		}
-		buf, err := k.decodeStage(i, scratch.Next(), cur, len(dst))
+		buf, err := k.decodeStage(i, scratch.Next(len(dst)), cur, len(dst))
 		if err != nil {
 			return err
 		}

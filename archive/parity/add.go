@@ -12,6 +12,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 	"github.com/cdfz-format/cdfz/internal/ioat"
+	"github.com/cdfz-format/cdfz/internal/recycled"
 )
 
 // Add inserts parity into an archive of size bytes, which must be intact and have no
@@ -228,7 +229,6 @@ func (s *Set) eachGroup(ctx context.Context, work func(group int64, b []byte) er
 // bytes that work on one of them takes.
 func (s *Set) groupsIn(ctx context.Context, groups func(yield func(int64) bool), memory int64, work func(group int64, b []byte) error) error {
 	workers := max(1, min(s.o.workers(), s.o.memory()/memory))
-	bufs := sync.Pool{New: func() any { b := make([]byte, s.Data*s.Piece); return &b }}
 	eg, live := errgroup.WithContext(ctx)
 	eg.SetLimit(int(workers))
 	for g := range groups {
@@ -239,9 +239,9 @@ func (s *Set) groupsIn(ctx context.Context, groups func(yield func(int64) bool),
 			if err := live.Err(); err != nil {
 				return err
 			}
-			b := bufs.Get().(*[]byte)
-			defer bufs.Put(b)
-			return work(g, *b)
+			b := recycled.Get(s.Data * s.Piece)
+			defer recycled.Put(b)
+			return work(g, b)
 		})
 	}
 	if err := eg.Wait(); err != nil {

@@ -4,18 +4,15 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"slices"
-	"sync"
 
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/internal/ioat"
+	"github.com/cdfz-format/cdfz/internal/recycled"
 )
 
 // memorySize is the longest archive that is read at once, in bytes.
 const memorySize = 1 << 20
-
-var memories = sync.Pool{New: func() any { return new([]byte) }}
 
 // inMemory returns a reader of a short local archive in memory, which takes one read instead
 // of dozens, or r and nil. done ends its use.
@@ -24,14 +21,13 @@ func inMemory(r io.ReaderAt, size int64) (in io.ReaderAt, memory []byte, done fu
 	if size > memorySize || ioat.Gap(r) > 0 {
 		return r, nil, done
 	}
-	b := memories.Get().(*[]byte)
-	*b = slices.Grow((*b)[:0], int(size))[:size]
-	if ioat.ReadFull(r, *b, 0) != nil {
+	b := recycled.Get(size)
+	if ioat.ReadFull(r, b, 0) != nil {
 		// Its bytes are read one part after another, to name what cannot be read.
-		memories.Put(b)
+		recycled.Put(b)
 		return r, nil, done
 	}
-	return bytes.NewReader(*b), *b, func() { memories.Put(b) }
+	return bytes.NewReader(b), b, func() { recycled.Put(b) }
 }
 
 // ending is the end of an archive as a reader opens it. It is parsed once.

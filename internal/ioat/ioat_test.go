@@ -159,19 +159,6 @@ func TestRuns(t *testing.T) {
 	}
 }
 
-func TestBuffers(t *testing.T) {
-	var b Buffers
-	p := b.Get(10_000)
-	require.Len(t, p, 10_000)
-	b.Put(p)
-	require.Len(t, b.Get(100), 100, "must not reuse the long buffer")
-	require.Same(t, &p[0], &b.Get(5000)[0])
-	for range 3 * maxFree {
-		b.Put(make([]byte, 1))
-	}
-	require.Len(t, b.free, maxFree)
-}
-
 // TestSingleflight checks that many callers share one fetch at a time per key, and that each
 // value is freed once, after its last use.
 func TestSingleflight(t *testing.T) {

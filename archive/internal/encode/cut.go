@@ -7,12 +7,12 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/internal/ioat"
+	"github.com/cdfz-format/cdfz/internal/recycled"
 	"github.com/cdfz-format/cdfz/unlimited"
 )
 
-// blockSink takes the blocks made by a cutter.
+// blockSink takes the blocks made by a cutter. It puts the memory of BlockJob.Raw back to package recycled.
 type blockSink interface {
-	Buffer(n int64) []byte
 	Submit(*BlockJob) error
 }
 
@@ -67,7 +67,7 @@ func (c *Cutter) pools() error {
 		g := c.L.Geoms[v]
 		for b := range g.Blocks {
 			off, n := g.At(b)
-			buf := c.Sink.Buffer(g.BlockLen)
+			buf := recycled.Get(g.BlockLen)
 			if err := ioat.ReadFull(tail, buf[:n], g.RawOff+off-from); err != nil {
 				return err
 			}
@@ -85,7 +85,7 @@ func (c *Cutter) restBlocks(from, to int64) error {
 	tail, start := c.tail()
 	for b := from; b < to; b++ {
 		off, n := c.L.RestAt(b)
-		buf := c.Sink.Buffer(n)
+		buf := recycled.Get(n)
 		if err := ioat.ReadFull(tail, buf, c.L.Perm.RestOff()+off-start); err != nil {
 			return err
 		}
@@ -103,7 +103,7 @@ func (c *Cutter) fixed(group []int) error {
 		g, seg := c.L.Geoms[v], c.L.Vars[v].Segment
 		for b := range g.Blocks {
 			off, n := g.At(b)
-			buf := c.Sink.Buffer(g.BlockLen)
+			buf := recycled.Get(g.BlockLen)
 			if err := ioat.ReadFull(c.R, buf[:n], seg.At(off)); err != nil {
 				return err
 			}
@@ -167,7 +167,7 @@ func (c *Cutter) records(group []int) error {
 func (s *recordSink) Room(i int, n int64) []byte {
 	rv := s.vars[i]
 	if rv.buf == nil {
-		rv.buf = s.c.Sink.Buffer(rv.g.BlockLen)
+		rv.buf = recycled.Get(rv.g.BlockLen)
 	}
 	return rv.buf[rv.have:min(rv.have+n, rv.want)]
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/archive/internal/read"
 	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/internal/recycled"
 )
 
 // BlockJob is a block on its way from the cutter to the archive.
@@ -36,6 +37,7 @@ type Encoder struct {
 	chains *read.Chains
 	name   []byte
 	memo   []constBlock // by chain
+	most   int          // length of the longest Out so far
 }
 
 // constBlock is the last encoded block of one repeated value, by chain. Masked areas
@@ -56,6 +58,21 @@ func NewEncoder(l *plan.Resolved) *Encoder {
 // headerSpace is reserved before the stored bytes for the local header, whose length
 // depends on the mask: a fixed part, a name, and 8 bytes of extra field.
 const headerSpace = czip.LocalFixed + plan.MaxEntryName + 8
+
+// encodeNew is Encode with memory that the caller must free. Blocks are expected to shrink by half, or as
+// little as others did.
+func (e *Encoder) encodeNew(j *BlockJob) {
+	n := len(j.Raw)
+	j.Out = recycled.Get(int64(max(headerSpace+n/2, min(e.most, headerSpace+n+n/8))))
+	e.Encode(j)
+	e.most = max(e.most, len(j.Out))
+}
+
+// free puts the memory of a job back.
+func (j *BlockJob) free() {
+	recycled.Put(j.Raw)
+	recycled.Put(j.Out)
+}
 
 // Encode fills in Out and Entry. Out is reused from an earlier job if possible.
 func (e *Encoder) Encode(j *BlockJob) {

@@ -6,7 +6,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
-	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
 // pipeline encodes jobs on several goroutines and passes them on in order. With inline it
@@ -21,7 +20,6 @@ type pipeline struct {
 	work    chan *BlockJob
 	ordered chan *BlockJob
 	group   errgroup.Group // the workers and the committer
-	pool    *ioat.Buffers
 }
 
 // StartPipeline starts workers. commit gets each encoded job in the order of Submit.
@@ -31,14 +29,13 @@ type pipeline struct {
 func StartPipeline(ctx context.Context, l *plan.Resolved, workers int, memo *Memo, commit func(*BlockJob) error) *pipeline {
 	workers = int(min(int64(workers), l.Blocks))
 	if workers == 1 && memo != nil {
-		p := &pipeline{caller: ctx, inline: NewEncoder(l), commit: commit, pool: new(ioat.Buffers)}
+		p := &pipeline{caller: ctx, inline: NewEncoder(l), commit: commit}
 		p.inline.Memo = memo
 		return p
 	}
 	p := &pipeline{
 		work:    make(chan *BlockJob, workers),
 		ordered: make(chan *BlockJob, 2*workers),
-		pool:    new(ioat.Buffers),
 	}
 	p.caller = ctx
 	p.ctx, p.cancel = context.WithCancelCause(ctx)
@@ -47,7 +44,7 @@ func StartPipeline(ctx context.Context, l *plan.Resolved, workers int, memo *Mem
 			e := NewEncoder(l)
 			e.Memo = memo
 			for j := range p.work {
-				e.Encode(j)
+				e.encodeNew(j)
 				close(j.encoded)
 			}
 			return nil
@@ -69,14 +66,10 @@ func (p *pipeline) commitAll(commit func(*BlockJob) error) error {
 				p.cancel(failed)
 			}
 		}
-		p.pool.Put(j.Raw)
-		p.pool.Put(j.Out)
+		j.free()
 	}
 	return failed
 }
-
-// Buffer returns memory for a block. Submit takes ownership of it.
-func (p *pipeline) Buffer(n int64) []byte { return p.pool.Get(n) }
 
 // Submit queues a block.
 func (p *pipeline) Submit(j *BlockJob) error {
@@ -84,7 +77,6 @@ func (p *pipeline) Submit(j *BlockJob) error {
 		return p.submitInline(j)
 	}
 	j.encoded = make(chan struct{})
-	j.Out = p.pool.Get(int64(headerSpace + len(j.Raw)/2))
 	select {
 	case p.ordered <- j:
 	case <-p.ctx.Done():
@@ -99,14 +91,12 @@ func (p *pipeline) submitInline(j *BlockJob) error {
 	if err := p.caller.Err(); err != nil {
 		return err
 	}
-	j.Out = p.pool.Get(int64(headerSpace + len(j.Raw)/2))
-	p.inline.Encode(j)
+	p.inline.encodeNew(j)
 	err := j.Err
 	if err == nil {
 		err = p.commit(j)
 	}
-	p.pool.Put(j.Raw)
-	p.pool.Put(j.Out)
+	j.free()
 	return err
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/read"
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/internal/ioat"
+	"github.com/cdfz-format/cdfz/internal/recycled"
 )
 
 // Rewriter makes the blocks of an archive from those of another archive of the same
@@ -142,7 +143,7 @@ func (w *Rewriter) block(ctx context.Context, v int, b int64) error {
 		w.Copied++
 		j.Stored = func(dst []byte) ([]byte, uint32, error) { return w.From.AppendStored(ctx, old, dst) }
 	} else {
-		j.Raw = w.Sink.Buffer(block.Len)
+		j.Raw = recycled.Get(block.Len)
 		j.Load = func() error {
 			if err := ioat.ReadFull(w.raw(ctx), j.Raw[:n], off); err != nil {
 				return err

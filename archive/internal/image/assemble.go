@@ -4,24 +4,18 @@ package image
 
 import (
 	"context"
-	"slices"
 	"sync"
 
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/archive/internal/read"
 	"github.com/cdfz-format/cdfz/internal/ioat"
+	"github.com/cdfz-format/cdfz/internal/recycled"
 	"github.com/cdfz-format/cdfz/unlimited"
 )
 
 // imageWindow is the piece of the image that one goroutine assembles at a time. It is
 // large enough that most blocks are needed by one or two windows.
 const imageWindow = 4 << 20
-
-// windows and storePools recycle the windows and the decoded blocks of short images.
-var (
-	windows    = sync.Pool{New: func() any { return new([]byte) }}
-	storePools = sync.Pool{New: func() any { return new(ioat.Buffers) }}
-)
 
 // fillFunc makes the window of the image from byte off on, from the pieces of a pass.
 type fillFunc func(ctx context.Context, off int64, buf []byte, pieces unlimited.Pieces) error
@@ -31,8 +25,7 @@ type fillFunc func(ctx context.Context, off int64, buf []byte, pieces unlimited.
 func assemble(ctx context.Context, a *read.Reader, pass []bool, workers int, fill fillFunc, sink func(off int64, p []byte) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	pool := storePools.Get().(*ioat.Buffers)
-	store := &blockStore{a: a, read: a.ReadBlock, window: imageWindow, blocks: map[int64][]byte{}, byWindow: map[int64][]int64{}, pool: pool}
+	store := &blockStore{a: a, read: a.ReadBlock, window: imageWindow, blocks: map[int64][]byte{}, byWindow: map[int64][]int64{}}
 	ahead := newImageAhead(ctx, a, pass)
 	if ahead != nil {
 		store.read = ahead.ReadBlock
@@ -40,15 +33,13 @@ func assemble(ctx context.Context, a *read.Reader, pass []bool, workers int, fil
 	}
 	if a.L.Image.Size <= imageWindow && ahead == nil {
 		// One window needs no goroutines.
-		buf := windows.Get().(*[]byte)
-		defer windows.Put(buf)
-		*buf = slices.Grow((*buf)[:0], int(a.L.Image.Size))[:a.L.Image.Size]
-		err := fill(ctx, 0, *buf, store.pieces(ctx))
+		buf := recycled.Get(a.L.Image.Size)
+		defer recycled.Put(buf)
+		err := fill(ctx, 0, buf, store.pieces(ctx))
 		if err == nil {
-			err = sink(0, *buf)
+			err = sink(0, buf)
 		}
 		store.release(0)
-		storePools.Put(pool)
 		return err
 	}
 	type window struct {
@@ -59,7 +50,6 @@ func assemble(ctx context.Context, a *read.Reader, pass []bool, workers int, fil
 	work := make(chan *window)
 	ordered := make(chan *window, workers+1)
 	var wg sync.WaitGroup
-	var images ioat.Buffers
 	for range workers {
 		wg.Go(func() {
 			for w := range work {
@@ -72,7 +62,7 @@ func assemble(ctx context.Context, a *read.Reader, pass []bool, workers int, fil
 		defer close(work)
 		for n := int64(0); n*imageWindow < a.L.Image.Size; n++ {
 			w := &window{n: n, done: make(chan error, 1)}
-			w.buf = images.Get(min(imageWindow, a.L.Image.Size-n*imageWindow))
+			w.buf = recycled.Get(min(imageWindow, a.L.Image.Size-n*imageWindow))
 			select {
 			case ordered <- w:
 			case <-ctx.Done():
@@ -104,7 +94,7 @@ func assemble(ctx context.Context, a *read.Reader, pass []bool, workers int, fil
 			}
 		}
 		store.release(w.n)
-		images.Put(w.buf)
+		recycled.Put(w.buf)
 	}
 	wg.Wait()
 	if failed == nil {
@@ -130,7 +120,6 @@ type blockStore struct {
 	mu       sync.Mutex
 	blocks   map[int64][]byte  // decoded blocks by their number
 	byWindow map[int64][]int64 // blocks by the last window that needs them
-	pool     *ioat.Buffers
 }
 
 // pieces returns the blocks as pieces of raw.
@@ -169,9 +158,9 @@ func (s *blockStore) decodeOnce(ctx context.Context, block plan.Block, lo, hi in
 		return c.Wait(ctx)
 	}
 	if buf = s.held(block.N); buf == nil { // else another goroutine was faster
-		buf = s.pool.Get(block.Len)
+		buf = recycled.Get(block.Len)
 		if err = s.read(ctx, block, buf); err != nil {
-			s.pool.Put(buf)
+			recycled.Put(buf)
 			buf = nil
 		} else {
 			s.hold(block.N, buf, s.a.L.Perm.LastByte(lo, hi)/s.window)
@@ -194,7 +183,7 @@ func (s *blockStore) release(n int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, b := range s.byWindow[n] {
-		s.pool.Put(s.blocks[b])
+		recycled.Put(s.blocks[b])
 		delete(s.blocks, b)
 	}
 	delete(s.byWindow, n)

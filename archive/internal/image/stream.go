@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"github.com/cdfz-format/cdfz/archive/internal/read"
-	"github.com/cdfz-format/cdfz/internal/ioat"
 	"github.com/cdfz-format/cdfz/unlimited"
 )
 
@@ -47,7 +46,7 @@ func NewStream(a *read.Reader) *Stream {
 		s.all[i] = true
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
-	s.store = &blockStore{a: a, read: a.ReadBlockInTurn, window: streamWindow, blocks: map[int64][]byte{}, byWindow: map[int64][]int64{}, pool: new(ioat.Buffers)}
+	s.store = &blockStore{a: a, read: a.ReadBlockInTurn, window: streamWindow, blocks: map[int64][]byte{}, byWindow: map[int64][]int64{}}
 	return s
 }
 

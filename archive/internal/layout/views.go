@@ -12,6 +12,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/write"
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/internal/recycled"
 	"github.com/cdfz-format/cdfz/unlimited"
 )
 
@@ -119,9 +120,8 @@ type probe struct {
 	out     []byte
 }
 
-func (p *probe) Buffer(n int64) []byte { return make([]byte, n) }
-
 func (p *probe) Submit(j *encode.BlockJob) error {
+	defer recycled.Put(j.Raw)
 	if err := p.ctx.Err(); err != nil {
 		return err
 	}

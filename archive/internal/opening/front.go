@@ -9,6 +9,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/internal/recycled"
 )
 
 // openFront reads the plan and the netCDF header, with one read if little lies
@@ -74,6 +75,9 @@ type head struct {
 	First  []byte // block 0 of the rest, decoded, or nil
 }
 
+// planRatio is about how many times shorter plans are deflated.
+const planRatio = 8
+
 // keptFirst is the longest block 0 of the rest that is kept.
 const keptFirst = 64 << 10
 
@@ -84,8 +88,9 @@ func ParseFront(ctx context.Context, stored, rest []byte, m *plan.Manifest, size
 		return nil, err
 	}
 	early := beginHeader(ctx, stored, rest, m)
-	scratch := fronts.Get().(*[]byte)
-	defer fronts.Put(scratch)
+	memory := recycled.Get(planRatio * int64(len(stored))) // for the text of the plan and then for the header's block, which are not kept
+	defer func() { recycled.Put(memory) }()
+	scratch := &memory
 	l, err := parsePlan(ctx, scratch, stored, m, size)
 	if err != nil {
 		early.stop()
@@ -113,7 +118,7 @@ func parsePlan(ctx context.Context, scratch *[]byte, stored []byte, m *plan.Mani
 		return nil, err
 	}
 	l, err := plan.ParsePlan(ctx, text)
-	if err == nil && cap(text) <= maxFront {
+	if err == nil {
 		*scratch = text
 	}
 	return l, err

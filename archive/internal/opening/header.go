@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
@@ -12,6 +11,7 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/internal/future"
+	"github.com/cdfz-format/cdfz/internal/recycled"
 )
 
 // earlyHeader is a netCDF header that another goroutine decodes while the plan is parsed. Nil means
@@ -41,9 +41,9 @@ func beginHeader(ctx context.Context, stored, rest []byte, m *plan.Manifest) *ea
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	return &earlyHeader{cancel, future.Go(func() (*cdf3.Header, error) {
-		scratch := fronts.Get().(*[]byte)
-		defer fronts.Put(scratch)
-		return decodeHeader(ctx, scratch, h, 0, m.Header, rest)
+		scratch := recycled.Get(h.First)
+		defer func() { recycled.Put(scratch) }()
+		return decodeHeader(ctx, &scratch, h, 0, m.Header, rest)
 	})}
 }
 
@@ -68,12 +68,6 @@ func (e *earlyHeader) stop() {
 		_, _ = e.header.Get()
 	}
 }
-
-// fronts recycles memory for the text of a plan and then for the header's block, of up to
-// maxFront bytes. Neither is kept.
-var fronts = sync.Pool{New: func() any { return new([]byte) }}
-
-const maxFront = 4 << 20
 
 // DecodeHeader decodes block 0 of the rest and parses the netCDF header in it. It returns the
 // decoded block, too, or nil if that is the stored bytes.

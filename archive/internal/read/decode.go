@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/internal/recycled"
 )
 
 // decoder undoes the filters of blocks.
@@ -149,19 +149,13 @@ func (a *Reader) DecodeStored(ctx context.Context, b plan.Block, row blockidx.Ro
 // decoded is a block decoded for all callers that request it at the same time.
 type decoded struct {
 	data
-	scratch *[]byte // recycled memory that holds the data, nil if the data has its own
-	taken   int64   // of the memory for decoding, until the last user is done
+	scratch []byte // recycled memory that holds the data, nil if the data has its own
+	taken   int64  // of the memory for decoding, until the last user is done
 }
-
-// scratches is a pool of *[]byte for blocks that are not cached, shared by all readers: fresh
-// memory can cost as much as decoding.
-var scratches = sync.Pool{New: func() any { return new([]byte) }}
 
 // free recycles the memory of a block that nobody uses any more.
 func (d *decoder) free(b decoded) {
-	if b.scratch != nil {
-		scratches.Put(b.scratch)
-	}
+	recycled.Put(b.scratch)
 	if b.taken > 0 {
 		d.memory.give(b.taken)
 	}
@@ -203,8 +197,8 @@ func (a *Reader) decodeBlock(ctx context.Context, q located, stored []byte, shar
 	var own []byte
 	into := &own
 	if !part.cached {
-		d.scratch = scratches.Get().(*[]byte)
-		into = d.scratch
+		d.scratch = recycled.Get(part.bytes())
+		into = &d.scratch
 	}
 	if d.data, err = a.decodeChain(part, q.row, stored, into); err != nil {
 		return d, err

@@ -3,7 +3,6 @@ package read
 import (
 	"context"
 	"runtime"
-	"sync"
 	"sync/atomic"
 
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
@@ -12,6 +11,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/internal/ioat"
+	"github.com/cdfz-format/cdfz/internal/recycled"
 )
 
 // maxRun and maxRemoteRun bound the stored bytes that are read together. Single blocks may be
@@ -49,17 +49,21 @@ func newFetcher(a *opening.Archive, l *limits) fetcher {
 	return f
 }
 
+// maxTrusted is the longest part of a local file for which memory is taken before its bytes have arrived.
+const maxTrusted = 8 << 20
+
 // ReadStored reads stored bytes into recycled memory, which free returns, or where they are
 // many into memory that grows as they arrive: their number is a claim.
 func (f *fetcher) ReadStored(ctx context.Context, off, n int64) (stored []byte, free func(), err error) {
 	f.reads.Add(1)
 	f.bytes.Add(n)
 	r := ioat.Bind(ctx, f.a.R)
-	if n > maxRun || n > maxRecycled && !f.a.Remote { // reads in parts cost more requests
+	if n > maxRun || n > maxTrusted && !f.a.Remote { // reads in parts cost more requests
 		stored, err = ioat.ReadBytes(r, off, n)
 		free = func() {}
 	} else {
-		stored, free = memory(n)
+		stored = recycled.Get(n)
+		free = func() { recycled.Put(stored) }
 		err = ioat.ReadFull(r, stored, off)
 	}
 	if err != nil {
@@ -111,29 +115,4 @@ func (f *fetcher) AppendStored(ctx context.Context, b plan.Block, dst []byte) (o
 		return dst, 0, f.a.BlockError(b, row.Off, fault.Corruptf("expected checksum %08x, found %08x", row.CRC, got))
 	}
 	return append(dst, stored...), row.Mask, nil
-}
-
-// Memory for stored bytes is recycled from minRecycled bytes, so that one piece serves
-// most blocks, to maxRecycled.
-const (
-	minRecycled = 256 << 10
-	maxRecycled = 8 << 20
-)
-
-// storage is a pool of *[]byte for stored bytes, shared by all readers.
-var storage sync.Pool
-
-// memory returns n bytes of any content for stored bytes. done takes them back.
-func memory(n int64) (b []byte, done func()) {
-	if n > maxRecycled {
-		return make([]byte, n), func() {}
-	}
-	p, _ := storage.Get().(*[]byte)
-	if p == nil {
-		p = new([]byte)
-	}
-	if int64(cap(*p)) < n {
-		*p = make([]byte, max(n, minRecycled))
-	}
-	return (*p)[:n], func() { storage.Put(p) }
 }
