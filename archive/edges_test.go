@@ -94,8 +94,8 @@ var edges = map[string][]string{
 	"archive/internal/read": {"archive/internal/czip", "archive/internal/fault", "archive/internal/opening", "archive/internal/plan",
 		"blockidx", "filters", "internal/ioat", "internal/recycled", "slab", "unlimited"},
 	"archive/internal/image": {"archive/internal/fault", "archive/internal/plan", "archive/internal/read", "archive/internal/treesum",
-		"blockidx", "internal/future", "internal/ioat", "internal/recycled", "unlimited"},
-	"archive/internal/encode": {"archive/internal/czip", "archive/internal/plan", "archive/internal/read", "filters", "internal/ioat", "internal/recycled", "unlimited"}, // rewriting reads blocks
+		"blockidx", "internal/future", "internal/ioat", "internal/pipeline", "internal/recycled", "unlimited"},
+	"archive/internal/encode": {"archive/internal/czip", "archive/internal/plan", "archive/internal/read", "filters", "internal/ioat", "internal/pipeline", "internal/recycled", "unlimited"}, // rewriting reads blocks
 	"archive/internal/write": {"archive/internal/czip", "archive/internal/encode", "archive/internal/fault", "archive/internal/image", "archive/internal/plan",
 		"archive/internal/read", "archive/internal/zarrview", "blockidx", "cdf3"},
 	"archive/internal/layout": {"archive/internal/czip", "archive/internal/encode", "archive/internal/fault", "archive/internal/image", "archive/internal/plan",

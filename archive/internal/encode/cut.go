@@ -11,17 +11,15 @@ import (
 	"github.com/cdfz-format/cdfz/unlimited"
 )
 
-// blockSink takes the blocks made by a cutter. It puts the memory of BlockJob.Raw back to package recycled.
-type blockSink interface {
-	Submit(*BlockJob) error
-}
+// Sink takes the blocks made by a cutter. It puts the memory of BlockJob.Raw back to package recycled.
+type Sink = func(*BlockJob) error
 
 // Cutter reads an image and cuts it into blocks in stored order.
 type Cutter struct {
 	L    *plan.Resolved
 	R    io.ReaderAt // the image
 	Tail io.ReaderAt // raw from the first pool on, or nil to read it from the image
-	Sink blockSink
+	Sink Sink
 	// Window is the number of bytes of the record section read at once. 0 is passed on
 	// to unlimited.Gather.
 	Window int64
@@ -73,7 +71,7 @@ func (c *Cutter) pools() error {
 			}
 			g.Pad(buf, n)
 			c.Read(n)
-			if err := c.Sink.Submit(&BlockJob{V: v, B: b, Raw: buf}); err != nil {
+			if err := c.Sink(&BlockJob{V: v, B: b, Raw: buf}); err != nil {
 				return err
 			}
 		}
@@ -90,7 +88,7 @@ func (c *Cutter) restBlocks(from, to int64) error {
 			return err
 		}
 		c.Read(n)
-		if err := c.Sink.Submit(&BlockJob{V: -1, B: b, Raw: buf}); err != nil {
+		if err := c.Sink(&BlockJob{V: -1, B: b, Raw: buf}); err != nil {
 			return err
 		}
 	}
@@ -109,7 +107,7 @@ func (c *Cutter) fixed(group []int) error {
 			}
 			g.Pad(buf, n)
 			c.Read(n)
-			if err := c.Sink.Submit(&BlockJob{V: v, B: b, Raw: buf}); err != nil {
+			if err := c.Sink(&BlockJob{V: v, B: b, Raw: buf}); err != nil {
 				return err
 			}
 		}
@@ -193,7 +191,7 @@ func (s *recordSink) Flush() error {
 		return cmp.Or(cmp.Compare(a.rec, b.rec), cmp.Compare(a.pos, b.pos))
 	})
 	for _, d := range s.done {
-		if err := s.c.Sink.Submit(d.job); err != nil {
+		if err := s.c.Sink(d.job); err != nil {
 			return err
 		}
 	}

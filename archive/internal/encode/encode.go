@@ -24,10 +24,9 @@ type BlockJob struct {
 	Stored func(dst []byte) (out []byte, mask uint32, err error)
 
 	// set by encode
-	Out     []byte // local header and stored bytes
-	Entry   czip.ZipEntry
-	Err     error
-	encoded chan struct{}
+	Out   []byte // local header and stored bytes
+	Entry czip.ZipEntry
+	Err   error
 }
 
 // Encoder turns blocks into entries. Each goroutine has one.
@@ -61,11 +60,12 @@ const headerSpace = czip.LocalFixed + plan.MaxEntryName + 8
 
 // encodeNew is Encode with memory that the caller must free. Blocks are expected to shrink by half, or as
 // little as others did.
-func (e *Encoder) encodeNew(j *BlockJob) {
+func (e *Encoder) encodeNew(j *BlockJob) error {
 	n := len(j.Raw)
 	j.Out = recycled.Get(int64(max(headerSpace+n/2, min(e.most, headerSpace+n+n/8))))
 	e.Encode(j)
 	e.most = max(e.most, len(j.Out))
+	return j.Err
 }
 
 // free puts the memory of a job back.

@@ -19,7 +19,7 @@ import (
 type Rewriter struct {
 	L    *plan.Resolved // the new archive
 	From *read.Reader
-	Sink blockSink
+	Sink Sink
 	Read func(n int64) // called with the bytes of blocks submitted
 
 	Copied int64 // blocks copied so far
@@ -155,7 +155,7 @@ func (w *Rewriter) block(ctx context.Context, v int, b int64) error {
 		}
 	}
 	w.Read(n)
-	return w.Sink.Submit(j)
+	return w.Sink(j)
 }
 
 // raw returns the new raw, read from the old archive.

@@ -9,6 +9,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/archive/internal/read"
 	"github.com/cdfz-format/cdfz/internal/ioat"
+	"github.com/cdfz-format/cdfz/internal/pipeline"
 	"github.com/cdfz-format/cdfz/internal/recycled"
 	"github.com/cdfz-format/cdfz/unlimited"
 )
@@ -23,8 +24,6 @@ type fillFunc func(ctx context.Context, off int64, buf []byte, pieces unlimited.
 // assemble makes the image window by window on several goroutines with fill, and passes the
 // windows to sink in order. sink must not keep the slice.
 func assemble(ctx context.Context, a *read.Reader, pass []bool, workers int, fill fillFunc, sink func(off int64, p []byte) error) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	store := &blockStore{a: a, read: a.ReadBlock, window: imageWindow, blocks: map[int64][]byte{}, byWindow: map[int64][]int64{}}
 	ahead := newImageAhead(ctx, a, pass)
 	if ahead != nil {
@@ -32,75 +31,38 @@ func assemble(ctx context.Context, a *read.Reader, pass []bool, workers int, fil
 		defer ahead.Close()
 	}
 	if a.L.Image.Size <= imageWindow && ahead == nil {
-		// One window needs no goroutines.
-		buf := recycled.Get(a.L.Image.Size)
-		defer recycled.Put(buf)
-		err := fill(ctx, 0, buf, store.pieces(ctx))
-		if err == nil {
-			err = sink(0, buf)
-		}
-		store.release(0)
-		return err
+		workers = 0 // one window needs no goroutines
 	}
 	type window struct {
-		n    int64
-		buf  []byte
-		done chan error
+		n   int64
+		buf []byte
 	}
-	work := make(chan *window)
-	ordered := make(chan *window, workers+1)
-	var wg sync.WaitGroup
-	for range workers {
-		wg.Go(func() {
-			for w := range work {
-				w.done <- fill(ctx, w.n*imageWindow, w.buf, store.pieces(ctx))
-			}
-		})
-	}
-	go func() {
-		defer close(ordered)
-		defer close(work)
-		for n := int64(0); n*imageWindow < a.L.Image.Size; n++ {
-			w := &window{n: n, done: make(chan error, 1)}
-			w.buf = recycled.Get(min(imageWindow, a.L.Image.Size-n*imageWindow))
-			select {
-			case ordered <- w:
-			case <-ctx.Done():
-				return
-			}
+	return pipeline.Run(ctx, workers, workers+1, pipeline.Steps[window]{
+		Make: func(ctx context.Context, submit func(window) error) error {
 			if ahead != nil {
-				if err := ahead.Begun(n); err != nil {
-					w.done <- err
-					return
+				defer context.AfterFunc(ctx, ahead.cancel)()
+			}
+			for n := int64(0); n*imageWindow < a.L.Image.Size; n++ {
+				if ahead != nil {
+					if err := ahead.Begun(n); err != nil {
+						return err
+					}
+				}
+				if err := submit(window{n, recycled.Get(min(imageWindow, a.L.Image.Size-n*imageWindow))}); err != nil {
+					return err
 				}
 			}
-			select {
-			case work <- w:
-			case <-ctx.Done():
-				w.done <- ctx.Err()
-				return
-			}
-		}
-	}()
-	var failed error
-	for w := range ordered {
-		err := <-w.done
-		if failed == nil {
-			if failed = err; failed == nil {
-				failed = sink(w.n*imageWindow, w.buf)
-			}
-			if failed != nil {
-				cancel()
-			}
-		}
-		store.release(w.n)
-		recycled.Put(w.buf)
-	}
-	wg.Wait()
-	if failed == nil {
-		failed = ctx.Err()
-	}
-	return failed
+			return ctx.Err()
+		},
+		Work: func(ctx context.Context) func(window) error {
+			return func(w window) error { return fill(ctx, w.n*imageWindow, w.buf, store.pieces(ctx)) }
+		},
+		Pass: func(w window) error { return sink(w.n*imageWindow, w.buf) },
+		Free: func(w window) {
+			store.release(w.n)
+			recycled.Put(w.buf)
+		},
+	})
 }
 
 // scatter returns a fillFunc that copies the pieces. Bytes of segments that are not in the

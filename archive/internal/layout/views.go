@@ -104,7 +104,7 @@ const probeWindow = 256 << 10
 // answer is known.
 func saves(ctx context.Context, l *plan.Resolved, image io.ReaderAt, missing int64) (bool, error) {
 	probe := &probe{ctx: ctx, e: encode.NewEncoder(l), missing: missing}
-	c := &encode.Cutter{L: l, R: image, Sink: probe, Window: probeWindow, Read: func(int64) {}}
+	c := &encode.Cutter{L: l, R: image, Sink: probe.submit, Window: probeWindow, Read: func(int64) {}}
 	err := c.All()
 	if errors.Is(err, errEnough) {
 		return true, nil
@@ -120,7 +120,7 @@ type probe struct {
 	out     []byte
 }
 
-func (p *probe) Submit(j *encode.BlockJob) error {
+func (p *probe) submit(j *encode.BlockJob) error {
 	defer recycled.Put(j.Raw)
 	if err := p.ctx.Err(); err != nil {
 		return err

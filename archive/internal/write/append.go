@@ -175,12 +175,14 @@ func (d *Draft) writeBlocks(ctx context.Context, w *archiveWriter, src io.Reader
 		defer sweep.Close()
 		c.R, c.Tail = sweep, sweep.Tail()
 	}
-	p := encode.StartPipeline(ctx, d.Plan, o.Workers, o.Memo, w.block)
-	c.Sink = p
-	if err = c.Header(); err == nil {
-		err = c.All()
+	cut := func(sink encode.Sink) error {
+		c.Sink = sink
+		if err := c.Header(); err != nil {
+			return err
+		}
+		return c.All()
 	}
-	if err := p.Finish(err); err != nil {
+	if err := encode.Run(ctx, d.Plan, o.Workers, o.Memo, cut, w.block); err != nil {
 		return sums, fmt.Errorf("archive: %w", err)
 	}
 	if known != nil {
@@ -197,9 +199,12 @@ func (d *Draft) writeBlocks(ctx context.Context, w *archiveWriter, src io.Reader
 func (d *Draft) rewriteBlocks(ctx context.Context, w *archiveWriter, from *read.Reader, o *Options) (copied int64, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	p := encode.StartPipeline(ctx, d.Plan, o.Workers, nil, w.block)
-	r := &encode.Rewriter{L: d.Plan, From: from, Sink: p, Read: o.counter()}
-	if err := p.Finish(r.All(ctx)); err != nil {
+	r := &encode.Rewriter{L: d.Plan, From: from, Read: o.counter()}
+	cut := func(sink encode.Sink) error {
+		r.Sink = sink
+		return r.All(ctx)
+	}
+	if err := encode.Run(ctx, d.Plan, o.Workers, nil, cut, w.block); err != nil {
 		return 0, fmt.Errorf("archive: %w", err)
 	}
 	return r.Copied, nil

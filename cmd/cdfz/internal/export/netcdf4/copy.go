@@ -6,10 +6,9 @@ import (
 	"slices"
 	"sync"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/export/hdf5"
 	"github.com/cdfz-format/cdfz/internal/ioat"
+	"github.com/cdfz-format/cdfz/internal/pipeline"
 )
 
 // piece bounds the contiguous data that are read at once, in bytes.
@@ -22,8 +21,6 @@ type job struct {
 	len  int64 // of contiguous data
 	out  []byte
 	mask uint32
-	err  error
-	done chan struct{}
 }
 
 // copyValues writes the data of all datasets. Workers read and encode, and a single
@@ -34,52 +31,31 @@ func copyValues(ctx context.Context, w *hdf5.Writer, d *description, o *Options,
 		workers = runtime.GOMAXPROCS(0)
 	}
 	pool := sync.Pool{New: func() any { return &job{} }} // with buffers
-	work, ordered := make(chan *job, workers), make(chan *job, 2*workers)
-	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error {
-		defer close(work)
-		defer close(ordered)
-		return d.each(func(next job) error {
-			j := pool.Get().(*job)
-			next.out, next.done = j.out[:0], make(chan struct{})
-			*j = next
-			select {
-			case ordered <- j:
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-			work <- j // workers drain it to the end
-			return nil
-		})
-	})
-	for range workers {
-		g.Go(func() error {
-			for j := range work {
-				j.err = j.read(ctx)
-				close(j.done)
-			}
-			return nil
-		})
-	}
-	g.Go(func() error {
-		done := int64(0)
-		for j := range ordered {
-			<-j.done
-			if j.err == nil {
-				j.err = j.write(w, res)
-			}
-			if j.err != nil {
-				return j.err
+	done := int64(0)
+	return pipeline.Run(ctx, workers, 2*workers, pipeline.Steps[*job]{
+		Make: func(_ context.Context, submit func(*job) error) error {
+			return d.each(func(next job) error {
+				j := pool.Get().(*job)
+				next.out = j.out[:0]
+				*j = next
+				return submit(j)
+			})
+		},
+		Work: func(ctx context.Context) func(*job) error {
+			return func(j *job) error { return j.read(ctx) }
+		},
+		Pass: func(j *job) error {
+			if err := j.write(w, res); err != nil {
+				return err
 			}
 			if o.Progress != nil {
 				done += j.bytes()
 				o.Progress(done)
 			}
-			pool.Put(j)
-		}
-		return nil
+			return nil
+		},
+		Free: func(j *job) { pool.Put(j) },
 	})
-	return g.Wait()
 }
 
 // each passes all jobs, in the order of the file.
