@@ -30,6 +30,8 @@ import (
 type killSystem struct {
 	dir  string
 	disk string // file with the file system, "" if it is not in a loop file
+	// durable is the mount that has to be named so that sources are deleted, "" for none.
+	durable string
 }
 
 // killSystems returns folders on several file systems. The soak makes some in loop files,
@@ -38,7 +40,7 @@ func killSystems(t *testing.T) map[string]killSystem {
 	systems := map[string]killSystem{"tmp": {dir: t.TempDir()}}
 	if dir, err := os.MkdirTemp("/dev/shm", "cdfz-kill-*"); err == nil {
 		t.Cleanup(func() { os.RemoveAll(dir) })
-		systems["tmpfs"] = killSystem{dir: dir}
+		systems["tmpfs"] = killSystem{dir: dir, durable: "/dev/shm"}
 	}
 	if os.Getenv("CDFZ_SOAK") == "" || os.Getuid() != 0 {
 		return systems
@@ -209,6 +211,9 @@ func TestKills(t *testing.T) {
 				want := sums(t, data, ".nc")
 				require.Len(t, want, files)
 				args := []string{"archive", "-q", "--delete-source", "--receipts", receipts, data}
+				if system.durable != "" {
+					args = append(args, "--durable-mount", system.durable)
+				}
 				start := time.Now()
 				if killed(t, r, tmp, limit, args...) {
 					limit = min(limit, time.Since(start)) * 3 / 4
