@@ -15,7 +15,7 @@ var roof = map[string][]string{
 	"cli/display": {},
 	"cli/fileio": {"archive", "archive/joined", "cdf3", "./cli/display", "./cli/patterns",
 		"./cli/protect", "./cli/receiptfile", "./cli/shards", "./cli/stop",
-		"./cli/terminal", "internal/access", "internal/atomicfile", "internal/ioat", "internal/nofollow",
+		"./cli/terminal", "internal/access", "internal/atomicfile", "internal/future", "internal/ioat", "internal/nofollow",
 		"internal/storage", "internal/urls", "remote", "remote/s3"},
 	"cli/jsonlines": {"internal/access", "internal/atomicfile"},
 	"cli/patterns":  {},
@@ -33,12 +33,12 @@ var roof = map[string][]string{
 	"cli/stop":     {},
 	"cli/terminal": {"archive", "cdf3", "./cli/display", "./cli/stop", "internal/nofollow", "remote"},
 	"cli/unpack":   {"./cli", "./cli/fileio", "./cli/receiptfile", "internal/atomicfile", "remote"},
-	"fusefs":       {"archive", "archive/archivefs", "archive/archivefs/joinedfiles", "internal/nofollow", "internal/storage"}, // mount and run
-	"hdf5plugin":   {"filters", "filters/all", "internal/hostproto"},                                                           // cli loads plugins for all verbs
+	"fusefs":       {"archive", "archive/archivefs", "archive/archivefs/joinedfiles", "internal/nofollow", "internal/retry", "internal/storage"}, // mount and run
+	"hdf5plugin":   {"filters", "filters/all", "internal/hostproto"},                                                                             // cli loads plugins for all verbs
 
 	// What one verb uses.
 	"export/hdf5":    {}, // the format, for any data
-	"export/netcdf4": {"archive", "cdf3", "./export/hdf5", "filters", "internal/ioat"},
+	"export/netcdf4": {"archive", "cdf3", "./export/hdf5", "filters", "internal/ioat", "internal/pipeline"},
 	"export/refs":    {"archive", "archive/joined", "filters", "internal/atomicfile"},
 	"export/zarr":    {"archive", "cdf3", "filters", "filters/all", "internal/atomicfile"}, // writes blosc
 	"gen/cdlgen":     {"cdf3", "filters", "internal/atomicfile", "internal/spec"},

@@ -18,11 +18,14 @@ import (
 // edges lists the packages of this module that each package may import. A new edge is a
 // design decision: add it here with a reason.
 var edges = map[string][]string{
-	"internal/nofollow":            {},                                       // for sources and targets
-	"internal/access":              {},                                       // who may read targets
-	"internal/atomicfile":          {"internal/access", "internal/nofollow"}, // used by the command and by archive.WriteFile
-	"internal/filetime":            {},                                       // receipts, states of verify and servers write times of files
-	"cdf3":                         {},
+	"internal/nofollow":            {},                                                          // for sources and targets
+	"internal/access":              {},                                                          // who may read targets
+	"internal/atomicfile":          {"internal/access", "internal/nofollow", "internal/future"}, // used by the command and by archive.WriteFile
+	"internal/filetime":            {},                                                          // receipts, states of verify and servers write times of files
+	"internal/future":              {},
+	"internal/pipeline":            {},
+	"internal/recycled":            {},
+	"cdf3":                         {"internal/recycled"},
 	"internal/ioat":                {"internal/future"},
 	"internal/chart":               {}, // pictures of cdfz bench and bench/cache
 	"internal/faultsrv":            {},
@@ -83,7 +86,7 @@ var edges = map[string][]string{
 	"unlimited":                        {"cdf3", "internal/ioat"},
 	"archive": {"archive/parity", "cdf3", "blockidx", "cf", "filters", "internal/atomicfile", "internal/ioat", "internal/urls", "slab", "unlimited",
 		"archive/internal/fault", "archive/internal/czip", "archive/internal/plan", "archive/internal/zarrview",
-		"archive/internal/opening", "archive/internal/read", "archive/internal/image", "archive/internal/write", "archive/internal/layout"},
+		"archive/internal/opening", "archive/internal/read", "archive/internal/image", "archive/internal/write", "archive/internal/layout", "internal/recycled"},
 	"archive/internal/fault":    {},
 	"archive/internal/treesum":  {},
 	"archive/internal/crc":      {}, // assembly for amd64
@@ -109,9 +112,9 @@ var edges = map[string][]string{
 	"archive/repair": {"archive/parity", "archive/verify", "archive/internal/czip", "archive/internal/evidence", "archive/internal/fault",
 		"archive/internal/plan", "archive/internal/zarrview", "archive/internal/opening", "archive/internal/image", "blockidx", "cdf3", "filters", "internal/ioat", "unlimited"},
 	// Datasets of many files open their members with archive, and name times with cf.
-	"archive/joined": {"archive", "cdf3", "cf", "internal/ioat", "internal/urls", "slab"},
+	"archive/joined": {"archive", "cdf3", "cf", "internal/ioat", "internal/urls", "slab", "internal/future"},
 
-	"archive/parity":                {"archive/internal/czip", "archive/internal/fault", "archive/internal/plan", "internal/ioat"},
+	"archive/parity":                {"archive/internal/czip", "archive/internal/fault", "archive/internal/plan", "internal/ioat", "internal/recycled"},
 	"archive/ncapi":                 {"archive", "cdf3", "slab"},                                                     // a nested module
 	"fleet":                         {"fleet/internal/runlog", "internal/atomicfile", "internal/retry", "remote/s3"}, // a nested module
 	"fleet/internal/runlog":         {},                                                                              // of the nested module
