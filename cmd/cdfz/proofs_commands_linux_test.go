@@ -324,12 +324,19 @@ func (s *sequence) state() {
 
 // against compares archives with their originals. If they are the same, either can be deleted.
 func (s *sequence) against() {
-	original, archives := s.anyTree(), s.archives()
+	archives := s.archives()
+	original := s.pick([]string{archives, s.anyTree()})
 	c := &command{args: []string{"verify", "--against", s.spelled(original), s.spelled(archives)}}
 	if s.oneIn(2) {
-		original, archives = s.oneOfBoth(), s.one(fileio.Suffix)
-		if original == "" || archives == "" {
+		archives = s.one(fileio.Suffix)
+		top, rest, _ := strings.Cut(archives, "/")
+		switch source := strings.TrimSuffix(archives, fileio.Suffix); {
+		case archives == "":
 			return
+		case top == s.mounts.lower && s.oneIn(2): // perhaps the same file
+			original = path.Join(s.pick([]string{"over", "vol"}), s.pick([]string{rest, strings.TrimSuffix(rest, fileio.Suffix)}))
+		default:
+			original = s.pick([]string{archives, source, source, s.oneOfBoth()})
 		}
 		c.args = []string{"verify", "--against", s.spelled(original), s.spelled(archives)}
 	}
