@@ -40,7 +40,8 @@ var owned = map[string]string{
 	"-0": "the names come from -list or -source", "--log": "logs are in -dir", "--receipts": "receipts are in -dir",
 	"--output": "-o is a flag of this program", "-o": "-o is a flag of this program", "--shard": "-shards divides the files",
 	"--balance": "-shards divides the files", "--json": "the log in -dir has everything", "--dry-run": "-dry_run is a flag of this program",
-	"--help": "cdfz archive --help prints it", "-h": "cdfz archive --help prints it",
+	"--no-wait": "the sums need the work of other runs over the same files",
+	"--help":    "cdfz archive --help prints it", "-h": "cdfz archive --help prints it",
 }
 
 // takesValue are the short flags of cdfz with a value, after which no other short flag follows.

@@ -310,6 +310,8 @@ func TestUsage(t *testing.T) {
 		{"archive -o out -dir d -- --dry-run=true", "--dry-run: -dry_run is a flag of this program"},
 		{"archive -o out -dir d -- --shard 1/2", "--shard: "},
 		{"archive -o out -dir d -- --log=x", "--log: "},
+		{"archive -o out -dir d -- --no-wait", "--no-wait: "},
+		{"verify -dir d -- --no-wait=true", "--no-wait: "},
 		{"archive -o out -dir d -- -fo x", "-o: "},
 		{"archive -o out -dir d -- -0", "-0: "},
 		{"archive -o out -dir d -- x.nc", "expected at most one FILE"},
