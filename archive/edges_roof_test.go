@@ -9,7 +9,7 @@ var roof = map[string][]string{
 	// What several verbs use.
 	"cataloguefile": {"archive", "cdf3", "cf", "internal/atomicfile", "slab"}, // catalogue and find
 	"choices":       {"archive", "cdf3", "filters", "lorenz"},                 // info and the page of serve
-	"cli":           {"archive", "archive/parity", "cdf3", "./hdf5plugin", "filters", "internal/atomicfile", "internal/storage", "remote", "remote/s3"},
+	"cli":           {"archive", "archive/parity", "cdf3", "./hdf5plugin", "filters", "internal/atomicfile", "internal/runlog", "internal/storage", "remote", "remote/s3"},
 	"cli/chains": {"archive", "cdf3", "./cli", "./cli/display", "./cli/terminal", "filters",
 		"internal/spec"},
 	"cli/display": {},
@@ -17,18 +17,16 @@ var roof = map[string][]string{
 		"./cli/protect", "./cli/receiptfile", "./cli/shards", "./cli/stop",
 		"./cli/terminal", "internal/access", "internal/atomicfile", "internal/future", "internal/ioat", "internal/nofollow",
 		"internal/storage", "internal/urls", "remote", "remote/s3"},
-	"cli/jsonlines": {"internal/access", "internal/atomicfile"},
-	"cli/patterns":  {},
+	"cli/patterns": {},
 	"cli/protect": {"archive", "archive/repair", "./cli/display", "./cli/receiptfile",
 		"./cli/terminal", "internal/atomicfile", "internal/filetime", "internal/ioat", "internal/nofollow",
 		"internal/storage", "remote"}, // fileio asks it before it replaces a file
 	"cli/receiptfile": {"archive", "./cli/terminal", "internal/access", "internal/atomicfile", "internal/filetime", "internal/urls"},
 	"cli/report": {"archive", "archive/parity", "archive/repair", "archive/verify", "./cli/display", "./cli/fileio",
 		"./cli/terminal", "filters"},
-	"cli/runlog": {"archive", "./cli/jsonlines"},
 	"cli/shards": {},
-	"cli/statefile": {"./cli/fileio", "./cli/jsonlines", "./cli/terminal", "internal/access",
-		"internal/atomicfile", "internal/filetime", "remote"},
+	"cli/statefile": {"./cli/fileio", "./cli/terminal", "internal/access",
+		"internal/atomicfile", "internal/filetime", "internal/jsonlines", "remote"},
 	"cli/stats":    {"filters"},
 	"cli/stop":     {},
 	"cli/terminal": {"archive", "cdf3", "./cli/display", "./cli/stop", "internal/nofollow", "remote"},
@@ -50,7 +48,7 @@ var roof = map[string][]string{
 
 	// Verbs.
 	"archive": {"archive", "archive/verify", "cdf3", "filters", "internal/atomicfile", "internal/filetime", "internal/nofollow",
-		"internal/storage", "internal/urls", "remote", "remote/s3"},
+		"internal/runlog", "internal/storage", "internal/urls", "remote", "remote/s3"},
 	"bench":     {"archive", "cdf3", "filters", "internal/atomicfile", "internal/chart", "internal/spec"},
 	"catalogue": {"archive", "./cataloguefile", "remote"},
 	"codec":     {"cdf3", "filters", "internal/spec"},
@@ -67,9 +65,9 @@ var roof = map[string][]string{
 	"parity":    {"archive", "archive/parity", "archive/verify", "internal/atomicfile"},
 	"plugins":   {"./hdf5plugin", "filters"},
 	"receipts":  {"archive", "archive/verify", "internal/storage", "remote"},
-	"repair":    {"archive", "archive/repair", "archive/verify", "internal/ioat", "remote", "remote/s3"},
-	"restore":   {"archive", "archive/parity", "archive/repair", "internal/atomicfile", "remote/s3"},
+	"repair":    {"archive", "archive/repair", "archive/verify", "internal/ioat", "internal/runlog", "remote", "remote/s3"},
+	"restore":   {"archive", "archive/parity", "archive/repair", "internal/atomicfile", "internal/runlog", "remote/s3"},
 	"run":       {"./fusefs"},
 	"serve":     {},
-	"verify":    {"archive", "archive/joined", "archive/repair", "archive/verify", "internal/nofollow", "internal/urls", "remote", "remote/s3"},
+	"verify":    {"archive", "archive/joined", "archive/repair", "archive/verify", "internal/nofollow", "internal/runlog", "internal/urls", "remote", "remote/s3"},
 }

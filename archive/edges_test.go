@@ -28,6 +28,8 @@ var edges = map[string][]string{
 	"cdf3":                         {"internal/recycled"},
 	"internal/ioat":                {"internal/future"},
 	"internal/chart":               {}, // pictures of cdfz bench and bench/cache
+	"internal/jsonlines":           {"internal/access", "internal/atomicfile"},
+	"internal/runlog":              {"internal/jsonlines"}, // the command writes it, fleet reads it
 	"internal/faultsrv":            {},
 	"internal/faultio":             {},
 	"internal/nativetest":          {},
@@ -115,9 +117,8 @@ var edges = map[string][]string{
 	"archive/joined": {"archive", "cdf3", "cf", "internal/ioat", "internal/urls", "slab", "internal/future"},
 
 	"archive/parity":                {"archive/internal/czip", "archive/internal/fault", "archive/internal/plan", "internal/ioat", "internal/recycled"},
-	"archive/ncapi":                 {"archive", "cdf3", "slab"},                                                     // a nested module
-	"fleet":                         {"fleet/internal/runlog", "internal/atomicfile", "internal/retry", "remote/s3"}, // a nested module
-	"fleet/internal/runlog":         {},                                                                              // of the nested module
+	"archive/ncapi":                 {"archive", "cdf3", "slab"},                                               // a nested module
+	"fleet":                         {"internal/atomicfile", "internal/retry", "internal/runlog", "remote/s3"}, // a nested module
 	"archive/archivefs":             {"archive", "archive/internal/read", "internal/nofollow"},
 	"archive/archivefs/joinedfiles": {"archive", "archive/archivefs", "archive/joined"},
 	"cf":                            {"cdf3", "slab"},

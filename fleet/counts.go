@@ -8,6 +8,8 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
+
+	"github.com/cdfz-format/cdfz/internal/runlog"
 )
 
 // namespace is that of all metrics.
@@ -62,13 +64,13 @@ func (r *shardRun) summary() Summary {
 	s.Planned, s.Unchanged, s.Bytes, s.ArchiveBytes = r.plan.Planned, r.plan.Unchanged, r.plan.Size, r.plan.Stored
 	for _, e := range r.done {
 		switch e.Outcome {
-		case "ok":
+		case runlog.OK:
 			s.Files++
 			s.Bytes += e.Size
 			s.ArchiveBytes += e.ArchiveSize
-		case "unchanged":
+		case runlog.Unchanged:
 			s.Unchanged++
-		case "other":
+		case runlog.Other:
 			s.Other++
 		}
 	}

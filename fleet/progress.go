@@ -3,11 +3,12 @@ package fleet
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"io"
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/cdfz-format/cdfz/internal/runlog"
 )
 
 // Progress is what the logs in Job.Dir tell of the work so far. It counts all pipelines over the same
@@ -80,24 +81,20 @@ func (w *watcher) look(name string) {
 	b = b[:bytes.LastIndexByte(b, '\n')+1]
 	w.read[name] = from + int64(len(b))
 	for line := range bytes.Lines(b) {
-		var l struct {
-			Outcome string    `json:"outcome"`
-			Size    int64     `json:"size"`
-			Summary *struct{} `json:"summary"`
-		}
-		if json.Unmarshal(line, &l) != nil {
-			continue // the last line of a run that was killed
+		l, ok := runlog.ParseLine(line)
+		if !ok {
+			continue
 		}
 		switch {
 		case l.Summary != nil && !w.ended[name]:
 			w.ended[name] = true
 			w.sum.Shards++
-		case l.Outcome == "ok":
+		case l.Outcome == runlog.OK:
 			w.sum.Files++
 			w.sum.Bytes += l.Size
-		case l.Outcome == "unchanged":
+		case l.Outcome == runlog.Unchanged:
 			w.sum.Unchanged++
-		case l.Outcome != "" && l.Outcome != "other":
+		case l.Outcome != "" && l.Outcome != runlog.Other:
 			w.sum.Failed++
 		}
 	}

@@ -17,8 +17,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/cdfz-format/cdfz/fleet/internal/runlog"
 	"github.com/cdfz-format/cdfz/internal/retry"
+	"github.com/cdfz-format/cdfz/internal/runlog"
 	"github.com/cdfz-format/cdfz/remote/s3"
 )
 
@@ -175,7 +175,7 @@ func (r *shardRun) run(ctx context.Context) error {
 	}
 	var archives []string
 	for _, e := range r.done {
-		if e.Outcome != "other" {
+		if e.Outcome != runlog.Other {
 			archives = append(archives, e.TargetName())
 		}
 	}
@@ -237,20 +237,20 @@ func (r *shardRun) once(ctx context.Context, c call) (failed []Failure, again bo
 	explained := end.code == 0
 	for _, e := range l.Entries {
 		switch e.Outcome {
-		case "ok":
+		case runlog.OK:
 			r.done[e.SourceName()] = e
-		case "unchanged":
+		case runlog.Unchanged:
 			if _, ok := r.done[e.SourceName()]; !ok {
 				r.done[e.SourceName()] = e
 			}
 		default:
 			explained = true
-			if e.Outcome == "other" && r.List == "" {
+			if e.Outcome == runlog.Other && r.List == "" {
 				r.done[e.SourceName()] = e // a folder may hold other files
 				continue
 			}
-			failed = append(failed, Failure{e.SourceName(), e.Outcome, e.Error, e.Exit})
-			again = again || e.Exit != exitLasting && (e.Outcome == "failed" || e.Outcome == "interrupted")
+			failed = append(failed, Failure{e.SourceName(), string(e.Outcome), e.Error, e.Exit})
+			again = again || e.Exit != exitLasting && (e.Outcome == runlog.Failed || e.Outcome == runlog.Interrupted)
 		}
 	}
 	// Without a summary, or with a code that no line explains, some files may have no line.

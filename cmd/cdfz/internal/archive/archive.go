@@ -33,9 +33,9 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/protect"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/report"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/runlog"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/unpack"
+	"github.com/cdfz-format/cdfz/internal/runlog"
 )
 
 // archiver runs the verb archive.

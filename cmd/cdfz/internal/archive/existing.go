@@ -17,9 +17,9 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/protect"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/report"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/runlog"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
+	"github.com/cdfz-format/cdfz/internal/runlog"
 	"github.com/cdfz-format/cdfz/remote/s3"
 )
 

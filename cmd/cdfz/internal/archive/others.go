@@ -11,9 +11,9 @@ import (
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/runlog"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
+	"github.com/cdfz-format/cdfz/internal/runlog"
 	"github.com/cdfz-format/cdfz/remote/s3"
 )
 

@@ -20,7 +20,7 @@ import (
 	"io"
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/runlog"
+	"github.com/cdfz-format/cdfz/internal/runlog"
 	"github.com/cdfz-format/cdfz/remote/s3"
 )
 

@@ -7,8 +7,8 @@ import (
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/runlog"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/internal/runlog"
 )
 
 // barriers are the reasons that the run has met why further targets cannot be written. It is safe for

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/runlog"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/internal/runlog"
 )
 
 const (

@@ -11,8 +11,8 @@ import (
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/runlog"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/internal/runlog"
 )
 
 // LogFlag adds --log.
@@ -62,7 +62,7 @@ func (a *App) OpenLog(ctx context.Context, verb string) error {
 		if f, ok := a.Err.(*os.File); ok {
 			streams = append(streams, f)
 		}
-		a.log, err = runlog.Open(a.logName, verb, a.Select.Shard.String(), streams...)
+		a.log, err = runlog.Open(a.logName, verb, a.Select.Shard.String(), archive.Version, streams...)
 		return err
 	})
 }

@@ -19,9 +19,9 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/protect"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/report"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/runlog"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/internal/ioat"
+	"github.com/cdfz-format/cdfz/internal/runlog"
 )
 
 // repairer runs the verb repair.

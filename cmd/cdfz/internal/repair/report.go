@@ -5,8 +5,8 @@ import (
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/report"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/runlog"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/internal/runlog"
 )
 
 // repairReport is the JSON of a repaired file.

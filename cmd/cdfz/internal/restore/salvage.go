@@ -10,8 +10,8 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/report"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/runlog"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/internal/runlog"
 )
 
 // salvageReport is the JSON of one salvaged file.

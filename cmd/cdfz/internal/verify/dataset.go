@@ -9,8 +9,8 @@ import (
 	"github.com/cdfz-format/cdfz/archive/joined"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/runlog"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/internal/runlog"
 )
 
 // datasetReport is the JSON of joined files. The archives among them have reports of their own, before it.

@@ -19,8 +19,8 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/receiptfile"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/report"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/runlog"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/internal/runlog"
 )
 
 // verifier runs the verb verify.

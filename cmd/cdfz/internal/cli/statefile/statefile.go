@@ -24,10 +24,10 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/jsonlines"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/internal/access"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
+	"github.com/cdfz-format/cdfz/internal/jsonlines"
 	"github.com/cdfz-format/cdfz/remote"
 )
 

@@ -1,4 +1,3 @@
-// Package runlog reads the logs of cdfz archive, verify and restore (docs/trees.md).
 package runlog
 
 import (
@@ -11,37 +10,24 @@ import (
 	"os"
 )
 
-// Entry is a line about a file.
-type Entry struct {
-	Source      string `json:"source"`
-	SourceBytes []byte `json:"source_bytes"` // of a name that is not UTF-8
-	Target      string `json:"target"`
-	TargetBytes []byte `json:"target_bytes"`
-	Size        int64  `json:"size"`         // of the netCDF file, in bytes
-	ArchiveSize int64  `json:"archive_size"` // in bytes
-	Outcome     string `json:"outcome"`      // ok, unchanged, kept, other, damaged, failed or interrupted
-	Exit        int    `json:"exit"`
-	Error       string `json:"error"`
-}
-
-// SourceName returns the path or URL of the source.
-func (e *Entry) SourceName() string { return either(e.SourceBytes, e.Source) }
-
-// TargetName returns the path or URL of the target, "" if there is none.
-func (e *Entry) TargetName() string { return either(e.TargetBytes, e.Target) }
-
-func either(b []byte, s string) string {
-	if len(b) > 0 {
-		return string(b)
-	}
-	return s
-}
-
 // Run is what a run of cdfz has added to a log.
 type Run struct {
 	Entries  []Entry
 	Complete bool // there is a summary
 }
+
+// Line is a line of a log: the start of a run, a file, or the end of a run.
+type Line struct {
+	Format int `json:"cdfz_log"` // of the start of a run; 0 for other lines
+	Run    struct {
+		PID int `json:"pid"` // of the process
+	} `json:"run"`
+	Summary *struct{} `json:"summary"` // not nil at the end of a run
+	Entry             // of a file; without Outcome for other lines
+}
+
+// ParseLine parses a line. ok is false for the last line of a run that was killed.
+func ParseLine(text []byte) (l Line, ok bool) { return l, json.Unmarshal(text, &l) == nil }
 
 // maxLine bounds a line of a log, in bytes: names of 64 KiB in two fields, escaped, and an error.
 const maxLine = 4 << 20
@@ -74,19 +60,12 @@ func Read(name string, from int64, pid int) (r Run, err error) {
 	s.Buffer(make([]byte, 64<<10), maxLine)
 	ours := false
 	for s.Scan() {
-		var line struct {
-			Log *int `json:"cdfz_log"`
-			Run struct {
-				PID int `json:"pid"`
-			} `json:"run"`
-			Summary *struct{} `json:"summary"`
-			Entry
-		}
-		if json.Unmarshal(s.Bytes(), &line) != nil {
-			continue // the last line of a run that was killed
+		line, ok := ParseLine(s.Bytes())
+		if !ok {
+			continue
 		}
 		switch {
-		case line.Log != nil:
+		case line.Format != 0:
 			ours = line.Run.PID == pid
 		case !ours:
 		case line.Summary != nil:

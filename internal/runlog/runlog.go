@@ -1,11 +1,12 @@
-// Package runlog writes the log of a run over many files for programs: lines of JSON that are added to a
-// file.
+// Package runlog writes and reads the log of a run over many files: lines of JSON that are added to a file, for
+// programs (docs/trees.md).
 //
 //	{"cdfz_log":1,"run":{"start":"…","verb":"archive","shard":"3/40","version":"0.1.0","pid":4711}}
 //	{"start":"…","end":"…","source":"data/a.nc","target":"a.nc.cdfz","size":…,…,"outcome":"ok"}
 //	{"summary":{"end":"…","files":1,"ok":1,…,"exit":0}}
 //
-// A line is written when its file is done. See package jsonlines for what a reader finds.
+// [Open] writes one. A line is written when its file is done. See package jsonlines for what a reader finds. [Read]
+// reads what a run has added, and [ParseLine] one line.
 package runlog
 
 import (
@@ -18,8 +19,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/cdfz-format/cdfz/archive"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/jsonlines"
+	"github.com/cdfz-format/cdfz/internal/jsonlines"
 )
 
 // Outcome is what became of a file. The words are part of the program's interface.
@@ -58,6 +58,19 @@ type Entry struct {
 	Later bool `json:"-"`
 }
 
+// SourceName returns the path or URL of the source.
+func (e *Entry) SourceName() string { return either(e.SourceBytes, e.Source) }
+
+// TargetName returns the path or URL of the target, "" if there is none.
+func (e *Entry) TargetName() string { return either(e.TargetBytes, e.Target) }
+
+func either(b []byte, s string) string {
+	if len(b) > 0 {
+		return string(b)
+	}
+	return s
+}
+
 // head begins the first line of a run.
 const head = `{"cdfz_log":`
 
@@ -92,14 +105,14 @@ type run struct {
 // Open adds the start of a run to a log. It makes the log if the file does not exist. It fails if another
 // program is adding to the log. It also fails if the file is not a log, and leaves that as it is. A pipe, a
 // terminal or a device is neither locked nor read. streams are those of the program: a name that leads to one of
-// them stands for it.
-func Open(name, verb, shard string, streams ...*os.File) (*Log, error) {
+// them stands for it. version is that of the program.
+func Open(name, verb, shard, version string, streams ...*os.File) (*Log, error) {
 	f, file, err := open(name, streams)
 	if err != nil {
 		return nil, err
 	}
 	l := &Log{f: f, file: file, sum: map[Outcome]int64{}, start: now()}
-	f.AddHead(runLine{format, run{l.start, verb, shard, archive.Version, os.Getpid()}})
+	f.AddHead(runLine{format, run{l.start, verb, shard, version, os.Getpid()}})
 	if err := f.Err(); err != nil {
 		l.close()
 		return nil, err
