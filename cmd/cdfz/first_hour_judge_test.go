@@ -40,6 +40,9 @@ func TestJudgeFirstHour(t *testing.T) {
 	require.NoError(t, err, "pip: %s", out)
 	out, err = exec.Command("make", "-s", "-C", filepath.Join(root, "c"), "netcdf", "OUT="+bin).CombinedOutput()
 	require.NoError(t, err, "make: %s", out)
+	// Where building the list of fonts takes more than 5 s, Matplotlib says so on standard error.
+	out, err = command("/usr/bin/python3 -c 'import matplotlib.font_manager'").CombinedOutput()
+	require.NoError(t, err, "matplotlib: %s", out)
 	at := freeAddress(t)
 	speeds := regexp.MustCompile(`[0-9.]+ [kMG]B/s`)
 	count := 0
