@@ -368,3 +368,33 @@ func (w *accessWorld) canRead(who someone, paths ...string) (can []string) {
 	require.NoError(w.t, <-done)
 	return can
 }
+
+// TestAccessAgain archives read-only folders twice as a user other than root: the second run adds a file.
+func TestAccessAgain(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can be other users")
+	}
+	w := &accessWorld{t: t, base: openTemp(t)}
+	w.cdfz = filepath.Join(w.base, "bin", "cdfz")
+	w.make()
+	data, out := w.path("readonly"), w.path("again")
+	who := someone{uid: 2001, groups: []uint32{2001}}
+	image := readFile(t, w.path("keep/a.nc"))
+	for n, mode := range []fs.FileMode{0o500, 0o555} {
+		require.NoError(t, os.MkdirAll(filepath.Join(data, "in"), 0o755))
+		require.NoError(t, os.Chmod(filepath.Join(data, "in"), 0o755))
+		name := filepath.Join(data, "in", fmt.Sprint(n, ".nc"))
+		require.NoError(t, os.WriteFile(name, image, 0o644))
+		require.NoError(t, os.MkdirAll(out, 0o755))
+		for _, path := range []string{name, filepath.Join(data, "in"), data, out} {
+			require.NoError(t, os.Chown(path, int(who.uid), int(who.groups[0])))
+		}
+		require.NoError(t, os.Chmod(filepath.Join(data, "in"), mode))
+		text, err := w.as(who, "022", w.cdfz, "archive", "-q", "-o", out+"/", data).CombinedOutput()
+		require.NoError(t, err, "%s", text)
+		require.FileExists(t, filepath.Join(out, "in", fmt.Sprint(n, ".nc.cdfz")))
+	}
+	st, err := os.Stat(filepath.Join(out, "in"))
+	require.NoError(t, err)
+	require.Equal(t, fs.FileMode(0o700), st.Mode().Perm(), "as the folder was when it was made, but for its owner")
+}

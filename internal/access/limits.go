@@ -62,27 +62,19 @@ func (l *Limits) Set(f *os.File) {
 }
 
 // SetFolder gives a new folder its rights, with limits that are those of folders. It must have been made with
-// the mode PrivateFolder. If it is the copy of a folder in which the owner may not do all, SetFolder returns
-// the mode that is due once all files are in it, else 0: until then its owner may do all.
-func (l *Limits) SetFolder(f *os.File) (due fs.FileMode) {
+// the mode PrivateFolder. Its owner may do all, also in the copy of a folder that is read-only: a later run adds
+// files to it.
+func (l *Limits) SetFolder(f *os.File) {
 	if l.None() {
-		return 0
+		return
 	}
 	at := *l
-	if l.Copy != nil && l.Copy.owner != all && !l.Fresh {
+	if l.Copy != nil {
 		open := *l.Copy
 		open.owner = all
 		at.Copy = &open
 	}
 	at.set(f, 0o777)
-	if at.Copy == l.Copy {
-		return 0
-	}
-	st, err := f.Stat()
-	if err != nil {
-		return 0
-	}
-	return st.Mode()&^0o700 | fs.FileMode(l.Copy.owner)<<6
 }
 
 // SetStore gives a file or a folder of a store that is a folder its rights: those who may read it may list its

@@ -1,14 +1,11 @@
 package fileio
 
 import (
-	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/cdfz-format/cdfz/internal/access"
-	"github.com/cdfz-format/cdfz/internal/nofollow"
 	"github.com/cdfz-format/cdfz/remote"
 	"github.com/cdfz-format/cdfz/remote/s3"
 )
@@ -109,18 +106,16 @@ func (a *IO) rights(path string, src *Input, rel string) (file func(*os.File), f
 		for range up + 1 {
 			parent = filepath.Dir(parent)
 		}
-		return func(f *os.File) { a.setFolder(f, made, folderOf(src.Name), up, parent, up == depth(within)) }
+		return func(f *os.File) { a.setFolder(f, folderOf(src.Name), up, parent, up == depth(within)) }
 	}
 }
 
 // setFolder gives a new folder of targets in the folder parent the rights of the n-th folder above that of a
 // source. dest tells that it is that of -o: others do not get rights to change it that new folders do not
 // have, as in /tmp.
-func (a *IO) setFolder(f *os.File, rel, source string, n int, parent string, dest bool) {
+func (a *IO) setFolder(f *os.File, source string, n int, parent string, dest bool) {
 	l := &access.Limits{Copy: a.inputs.folders.Above(source, n), Others: a.inputs.folders.Limits(source, n+1, parent), Fresh: dest}
-	if due := l.SetFolder(f); due != 0 {
-		a.targets.later(rel, due)
-	}
+	l.SetFolder(f)
 }
 
 // depth returns the number of names in a relative path.
@@ -129,36 +124,4 @@ func depth(rel string) int {
 		return 0
 	}
 	return strings.Count(rel, string(filepath.Separator)) + 1
-}
-
-// dueFolder is a new folder of targets that gets its mode once all files are in it.
-type dueFolder struct {
-	rel  string // below base
-	mode fs.FileMode
-}
-
-// later notes the mode that a folder below base gets when the run has ended.
-func (t *targets) later(rel string, mode fs.FileMode) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.due = append(t.due, dueFolder{rel, mode})
-}
-
-// closeFolders gives new folders the modes that forbid their owner to change them. t.mu must be locked.
-func (t *targets) closeFolders() {
-	for _, d := range slices.Backward(t.due) { // inner folders are made after outer ones
-		if t.base == nil {
-			break
-		}
-		dir, err := nofollow.Folder(t.base, d.rel)
-		if err != nil {
-			continue // it was removed with a file that failed
-		}
-		if f, err := dir.Open("."); err == nil {
-			_ = f.Chmod(d.mode)
-			f.Close()
-		}
-		dir.Close()
-	}
-	t.due = nil
 }

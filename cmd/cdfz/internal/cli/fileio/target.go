@@ -33,7 +33,6 @@ type targets struct {
 	// rest of its path.
 	base *os.Root
 	rest string
-	due  []dueFolder
 }
 
 func newTargets() *targets {
@@ -47,7 +46,6 @@ func (t *targets) keepFolders() (done func()) {
 		let()
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		t.closeFolders()
 		if t.base != nil {
 			t.base.Close()
 			t.base = nil
