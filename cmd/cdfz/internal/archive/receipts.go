@@ -127,7 +127,7 @@ func (p *proof) settle(ctx context.Context, v *archiver, in *fileio.Input, rep *
 		}
 	}
 	if !has {
-		if err := p.file.Add(rec); err != nil {
+		if err := p.file.Add(ctx, rec); err != nil {
 			return err
 		}
 	}

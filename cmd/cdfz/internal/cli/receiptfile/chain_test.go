@@ -262,7 +262,7 @@ func TestLong(t *testing.T) {
 	require.NoError(t, err)
 	rec := testReceipt(1)
 	rec.Source = strings.Repeat("x", maxLine)
-	require.ErrorContains(t, f.Add(rec), "expected lines of less than")
+	require.ErrorContains(t, f.Add(t.Context(), rec), "expected lines of less than")
 	require.NoError(t, f.Close())
 	require.Empty(t, read(t, readFile(t, name)).damage)
 }
@@ -290,10 +290,10 @@ func TestOtherProgram(t *testing.T) {
 		name := filepath.Join(t.TempDir(), "r.jsonl")
 		f, err := Open(name)
 		require.NoError(t, err)
-		require.NoError(t, f.Add(testReceipt(1)))
+		require.NoError(t, f.Add(t.Context(), testReceipt(1)))
 		change(name)
-		require.Error(t, f.Add(testReceipt(2)), what)
-		require.ErrorContains(t, f.Add(testReceipt(3)), "changed the file", what)
+		require.Error(t, f.Add(t.Context(), testReceipt(2)), what)
+		require.ErrorContains(t, f.Add(t.Context(), testReceipt(3)), "changed the file", what)
 		require.NoError(t, f.Close())
 	}
 }

@@ -204,7 +204,16 @@ func now() time.Time { return time.Now().UTC().Truncate(time.Second) }
 // It is an error if the name of the file no longer leads to it, or if another program has changed
 // it. After an error all further calls fail: the file may end within a line, and the system
 // reports a failed flush only once.
-func (r *File) Add(rec *Receipt) error {
+//
+// A receipt that states what the last one of its archive states is not added again.
+func (r *File) Add(ctx context.Context, rec *Receipt) error {
+	last, err := r.index.OfArchive(ctx, rec.Archive)
+	if err != nil {
+		return err
+	}
+	if n := len(last); n > 0 && last[n-1].states(rec) {
+		return r.settle() // a run that was killed may have written it
+	}
 	if err := r.locked(func() error {
 		if !r.run {
 			if err := r.begin(); err != nil {

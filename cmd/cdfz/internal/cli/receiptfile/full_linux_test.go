@@ -18,7 +18,7 @@ func TestFull(t *testing.T) {
 	require.NoError(t, err)
 	defer f.Close()
 	rec := &Receipt{Source: "/a", Archive: "/a.cdfz", SHA256: strings.Repeat("0a", 32)}
-	require.NoError(t, f.Add(rec))
+	require.NoError(t, f.Add(t.Context(), rec))
 	st, err := os.Stat(name)
 	require.NoError(t, err)
 	var before unix.Rlimit
@@ -26,10 +26,11 @@ func TestFull(t *testing.T) {
 	limit := before
 	limit.Cur = uint64(st.Size()) + 20
 	require.NoError(t, unix.Setrlimit(unix.RLIMIT_FSIZE, &limit))
-	err = f.Add(rec)
+	rec = &Receipt{Source: "/b", Archive: "/b.cdfz", SHA256: strings.Repeat("0b", 32)}
+	err = f.Add(t.Context(), rec)
 	require.NoError(t, unix.Setrlimit(unix.RLIMIT_FSIZE, &before))
 	require.ErrorIs(t, err, unix.EFBIG)
-	require.ErrorIs(t, f.Add(rec), unix.EFBIG)
+	require.ErrorIs(t, f.Add(t.Context(), rec), unix.EFBIG)
 	b, err := os.ReadFile(name)
 	require.NoError(t, err)
 	require.Len(t, b, int(st.Size())+20)

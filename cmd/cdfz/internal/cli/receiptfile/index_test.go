@@ -51,7 +51,7 @@ func TestIndex(t *testing.T) {
 	require.Len(t, image(2), 1)
 	f, err := Open(b)
 	require.NoError(t, err)
-	require.NoError(t, f.Add(testReceipt(6)))
+	require.NoError(t, f.Add(t.Context(), testReceipt(6)))
 	list, err = f.Index().OfImage(t.Context(), testReceipt(6).SHA256)
 	require.NoError(t, err)
 	require.Equal(t, testReceipt(6), list[0].Receipt)

@@ -23,6 +23,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"reflect"
 	"time"
 	"unicode/utf8"
 
@@ -51,6 +52,14 @@ type Receipt struct {
 	Compressed *Compressed `json:"compressed,omitempty"`
 	// Run is when the run began that wrote the receipt. Read sets it; it is zero in a damaged file.
 	Run time.Time `json:"-"`
+}
+
+// states reports whether a receipt states the same as another one, apart from the program that wrote it.
+func (r *Receipt) states(other *Receipt) bool {
+	a, b := *r, *other
+	a.Ratio, a.Version, a.Run = b.Ratio, b.Version, b.Run
+	a.Modified, b.Modified = filetime.Time{}, filetime.Time{}
+	return r.Modified.Equal(other.Modified.Time) && reflect.DeepEqual(a, b)
 }
 
 // Compressed describes a compressed source.

@@ -69,7 +69,7 @@ func addTo(t *testing.T, name string, receipts ...*Receipt) {
 	f, err := Open(name)
 	require.NoError(t, err)
 	for _, rec := range receipts {
-		require.NoError(t, f.Add(rec))
+		require.NoError(t, f.Add(t.Context(), rec))
 	}
 	require.NoError(t, f.Close())
 }
@@ -85,9 +85,11 @@ func TestFile(t *testing.T) {
 	}
 	rec := testReceipt(1)
 	var wg sync.WaitGroup
-	for range 20 {
+	for i := range 20 {
 		wg.Go(func() {
-			if err := f.Add(rec); err != nil {
+			rec := testReceipt(1)
+			rec.Copies = []string{fmt.Sprint("/copies/", i)}
+			if err := f.Add(t.Context(), rec); err != nil {
 				panic(err)
 			}
 			// What is on disk counts the receipt.
@@ -105,11 +107,14 @@ func TestFile(t *testing.T) {
 	require.NoError(t, f.Close())
 	got := read(t, readFile(t, name))
 	require.Len(t, got.receipts, 20)
-	require.Equal(t, rec, got.receipts[19])
+	last := testReceipt(1)
+	last.Copies = got.receipts[19].Copies
+	require.Equal(t, last, got.receipts[19])
 	require.Empty(t, got.damage)
 	require.Empty(t, got.Runs)
 
 	addTo(t, name) // adds nothing
+	addTo(t, name, last) // states what the last one states
 	require.Equal(t, 23, bytes.Count(readFile(t, name), []byte{'\n'}))
 	other := testReceipt(1)
 	other.SHA256 = testReceipt(2).SHA256
@@ -182,14 +187,14 @@ func TestReplaced(t *testing.T) {
 		f, err := Open(name)
 		require.NoError(t, err)
 		rec := &Receipt{Source: "/a", Archive: "/a.cdfz", SHA256: strings.Repeat("0a", 32)}
-		require.NoError(t, f.Add(rec))
+		require.NoError(t, f.Add(t.Context(), rec))
 		require.NoError(t, os.Rename(name, name+"~"))
 		if replace {
 			require.NoError(t, os.WriteFile(name, nil, 0o600))
 		}
-		require.ErrorContains(t, f.Add(rec), "removed or replaced")
+		require.ErrorContains(t, f.Add(t.Context(), rec), "removed or replaced")
 		require.NoError(t, os.Rename(name+"~", name))
-		require.ErrorContains(t, f.Add(rec), "removed or replaced", "all further calls fail")
+		require.ErrorContains(t, f.Add(t.Context(), rec), "removed or replaced", "all further calls fail")
 		require.NoError(t, f.Close())
 	}
 }
