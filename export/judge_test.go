@@ -87,7 +87,7 @@ for line in open(sys.argv[1]):
             t = np.dtype(c["type"])
             want = want.astype(t)
             if scale is not None or offset is not None:
-                want = want * t.type(1 if scale is None else scale) + t.type(0 if offset is None else offset)
+                want = np.array(want * t.type(1 if scale is None else scale) + t.type(0 if offset is None else offset)) # of a scalar, too
             want[mask] = np.nan
     fmt = c["format"]
     if fmt == "npy":

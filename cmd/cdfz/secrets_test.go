@@ -71,6 +71,9 @@ func TestURLArguments(t *testing.T) {
 	image, err := os.ReadFile("../../testdata/classic/cdf2_climate.nc")
 	require.NoError(t, err)
 	for _, v := range verbs {
+		if v.name == "man" { // which writes manual pages, with one build tag
+			continue
+		}
 		require.NotEmpty(t, urlArguments[v.name], "%s: its command lines with URLs must be in the table", v.name)
 	}
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -16,6 +16,8 @@ import (
 
 const compare = `
 import sys, xarray
+import cdfz
+cdfz.register()
 refs, restored = sys.argv[1:]
 a = xarray.open_dataset("reference://", engine="zarr", decode_times=False,
     backend_kwargs={"consolidated": False, "storage_options": {"fo": refs, "remote_protocol": "file"}})
@@ -45,7 +47,7 @@ func TestJudgeJoined(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, os.WriteFile(image, all, 0o666))
 			cmd := exec.Command("/usr/bin/python3", "-c", compare, text, image)
-			cmd.Env = append(os.Environ(), "PYTHONPATH=../../python", "PYTHONDONTWRITEBYTECODE=1")
+			cmd.Env = append(os.Environ(), "PYTHONPATH=../../../../../python", "PYTHONDONTWRITEBYTECODE=1")
 			out, err := cmd.CombinedOutput()
 			require.NoError(t, err, "%s", out)
 		}

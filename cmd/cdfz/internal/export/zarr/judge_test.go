@@ -58,7 +58,7 @@ for kind, where in zip(sys.argv[1::2], sys.argv[2::2]):
 // pythonSums returns the sums of several stores, each given by its kind and its place.
 func pythonSums(t *testing.T, stores ...string) (out []map[string]string) {
 	cmd := exec.Command("/usr/bin/python3", append([]string{"-c", sums}, stores...)...)
-	cmd.Env = append(os.Environ(), "PYTHONPATH=../../../python", "PYTHONDONTWRITEBYTECODE=1")
+	cmd.Env = append(os.Environ(), "PYTHONPATH=../../../../../python", "PYTHONDONTWRITEBYTECODE=1")
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
 	b, err := cmd.Output()
