@@ -113,7 +113,7 @@ func TestFile(t *testing.T) {
 	require.Empty(t, got.damage)
 	require.Empty(t, got.Runs)
 
-	addTo(t, name) // adds nothing
+	addTo(t, name)       // adds nothing
 	addTo(t, name, last) // states what the last one states
 	require.Equal(t, 23, bytes.Count(readFile(t, name), []byte{'\n'}))
 	other := testReceipt(1)
