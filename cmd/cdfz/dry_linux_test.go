@@ -45,10 +45,10 @@ func TestDryRun(t *testing.T) {
 		_, _, again := cdfz(t, "archive", "-o", c.dest, "data")
 		require.NotEmpty(t, again, "%s: the run fails, too", c.dest)
 	}
-	code, out, msg := cdfz(t, "archive", "--dry-run", "-o", long, "data")
+	code, _, msg := cdfz(t, "archive", "--dry-run", "-o", long, "data")
 	require.Zero(t, code, msg)
 	require.Regexp(t, `^cdfz: warning: \S+/a.nc.cdfz: a path of \d+ bytes: most programs and receipts take up to 4095\n$`, msg)
-	code, out, msg = cdfz(t, "archive", "--dry-run", "-o", "out/", "data")
+	code, out, msg := cdfz(t, "archive", "--dry-run", "-o", "out/", "data")
 	require.Zero(t, code, msg)
 	require.Regexp(t, `(?m)^dry run: out/: \S+ .B free for \S+ kB of archives, if they are as in the sample; archives that are replaced are not counted$`, out)
 	require.NoDirExists(t, "out")

@@ -78,7 +78,7 @@ func (v *verifier) looksFor(ctx context.Context, args []string, files *fileio.Li
 			return "", false
 		}
 		for _, dir := range dirs {
-			place := dir
+			var place string
 			if remote.IsURL(dir) {
 				place = terminal.ReportName(dir)
 			} else {
