@@ -40,7 +40,7 @@ const (
 type Limits struct {
 	Size       int64 // bytes of the description
 	Members    int
-	Unmeasured int // members of which ncoords is not described, so that opening the dataset opens all of them
+	Unmeasured int // members without a described ncoords; opening the dataset opens them
 	Location   int // bytes of the location of a member
 }
 

@@ -102,7 +102,7 @@ func secondTable(t testing.TB) string {
 	return text.String()
 }
 
-// TestSecondCuts restores an archive of which only the beginning is left.
+// TestSecondCuts restores an archive that has lost all but its beginning.
 func TestSecondCuts(t *testing.T) {
 	image, o := noisy(t)
 	ar := packtest.Pack(t, image, o)
@@ -185,7 +185,7 @@ func intactIn(t testing.TB, ar, other []byte) map[string]bool {
 	return names
 }
 
-// TestSecondRefused tries copies that are none.
+// TestSecondRefused tries files that are no copies.
 func TestSecondRefused(t *testing.T) {
 	image, o := noisy(t)
 	ar := packtest.Pack(t, image, o)

@@ -96,7 +96,7 @@ func Complete(c filters.Chain, t cdf3.Type, g *Geometry) (filters.Chain, error) 
 	return full, nil
 }
 
-// BlockKinds tells filters of which kind the values of a type are.
+// BlockKinds has the kind of the values of each type, for filters.
 var BlockKinds = map[cdf3.Type]filters.Kind{
 	cdf3.Byte: filters.Int, cdf3.Short: filters.Int, cdf3.Int: filters.Int, cdf3.Int64: filters.Int,
 	cdf3.UByte: filters.Uint, cdf3.UShort: filters.Uint, cdf3.UInt: filters.Uint, cdf3.UInt64: filters.Uint,
