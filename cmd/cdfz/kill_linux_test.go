@@ -295,8 +295,8 @@ func TestKills(t *testing.T) {
 
 // TestResume kills archive, restore and archive --replace-changed of one tree at random points, 30 times (6 with -short), and runs
 // the same command again each time. In the end the targets are those of a run that nothing has
-// disturbed. After every kill, the log has whole lines, and the targets of all files that it lists as
-// done exist.
+// disturbed. After every kill, the log has complete lines, but for the last one, and the targets of all files
+// that it lists as done exist.
 func TestResume(t *testing.T) {
 	files, kills := 20, 30
 	if testing.Short() {
@@ -405,15 +405,15 @@ func TestScrub(t *testing.T) {
 	}
 }
 
-// checkLog checks that a log, if there is one, has whole lines, and that all targets in it are there.
+// checkLog checks that the complete lines of a log, if there is one, are JSON, and that all targets in it are
+// there. A kill may leave a part of a line at the end.
 func checkLog(t *testing.T, name string) {
 	b, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return
 	}
 	require.NoError(t, err)
-	require.True(t, len(b) == 0 || bytes.HasSuffix(b, []byte("\n")))
-	for line := range bytes.Lines(b) {
+	for line := range bytes.Lines(b[:bytes.LastIndexByte(b, '\n')+1]) {
 		var l struct{ Target, Outcome string }
 		require.NoError(t, json.Unmarshal(line, &l), "%s", line)
 		if l.Target == "" {

@@ -1,9 +1,9 @@
 // Package jsonlines adds lines of JSON to files that other programs may read at any time.
 //
-// A line is written in one piece and is on disk a second later. So a reader finds whole lines, also after
-// the writer was killed. A last line that a loss of power has cut off is removed when the file is opened
-// again. A file that another program empties meanwhile, as logrotate does with copytruncate, begins with its
-// head again.
+// A line is written with one call and is on disk a second later. A last line without its newline is not
+// complete: it is being written, or its writer was killed. Linux ends a write between two pages when its
+// process is killed. Readers pass over such a line. It is removed when the file is opened again. A file that another
+// program empties meanwhile, as logrotate does with copytruncate, begins with its head again.
 package jsonlines
 
 import (
@@ -56,7 +56,7 @@ func Open(name, head, kind string) (*File, error) {
 	return &File{f: f}, nil
 }
 
-// check locks the file, and removes a last line that was cut off.
+// check locks the file, and removes a last line that is not complete.
 func check(f *os.File, name, head, kind string) error {
 	if err := atomicfile.Lock(f); err != nil {
 		return err
