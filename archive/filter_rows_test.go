@@ -10,7 +10,7 @@ import (
 	_ "github.com/cdfz-format/cdfz/filters/all"
 )
 
-// TestFilterRows has rows of docs/filters.md about setting filters and about blocks.
+// TestFilterRows has rows of CONTRIBUTING.md about setting filters and about blocks.
 func TestFilterRows(t *testing.T) {
 	image := climateImage(t)
 	write := func(o *WriteOptions) (*File, error) {

@@ -130,7 +130,7 @@ func TestCFormat(t *testing.T) {
 	}
 }
 
-// TestSpecials has the rows Q2 and Q3 of docs/filters.md: special attributes are printed
+// TestSpecials has the rows Q2 and Q3 of CONTRIBUTING.md: special attributes are printed
 // with -s only, and in the forms of ncdump.
 func TestSpecials(t *testing.T) {
 	m := oneVar(t, cdf3.Int, bytes.NewReader(make([]byte, 24)), nil, 2, 3)

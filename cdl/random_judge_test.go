@@ -136,7 +136,7 @@ func TestJudgeRandom(t *testing.T) {
 
 // TestJudgeFilters dumps archives with -s, turns the text into netCDF-4 files with
 // ncgen, and compares the special attributes with those that ncdump -hs prints. It uses
-// the filters of Debian's netCDF. Row Q1 of docs/filters.md.
+// the filters of Debian's netCDF. Row Q1 of CONTRIBUTING.md.
 func TestJudgeFilters(t *testing.T) {
 	dir := t.TempDir()
 	for _, c := range []struct {

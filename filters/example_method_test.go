@@ -10,7 +10,7 @@ import (
 )
 
 // md5Filter is the example in HDF5's documentation of H5Zregister (row P10 of
-// docs/filters.md). It appends the MD5 sum of a block and verifies it when the block is
+// CONTRIBUTING.md). It appends the MD5 sum of a block and verifies it when the block is
 // read. It uses nothing that a program outside this module could not use.
 type md5Filter struct{}
 

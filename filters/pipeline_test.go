@@ -11,7 +11,7 @@ import (
 	"github.com/cdfz-format/cdfz/filters/internal/filtertest"
 )
 
-// TestPipelineRows has rows of docs/filters.md about pipelines.
+// TestPipelineRows has rows of CONTRIBUTING.md about pipelines.
 func TestPipelineRows(t *testing.T) {
 	raw, err := hex.DecodeString("000000003f80000040000000404000004080000040a0000040c0000040e000004100000041100000")
 	if err != nil {
@@ -130,7 +130,7 @@ func TestPipelineRows(t *testing.T) {
 	})
 }
 
-// TestQueryRows has the rows of docs/filters.md about queries of chains.
+// TestQueryRows has the rows of CONTRIBUTING.md about queries of chains.
 func TestQueryRows(t *testing.T) {
 	c := filters.Chain{{ID: filters.Shuffle, Params: []uint32{4}}, {ID: 32013, Params: []uint32{1, 2}, Optional: true}, {ID: 400}, {ID: filters.Deflate, Params: []uint32{6}, Name: "gzip"}}
 	t.Run("Q6", func(t *testing.T) {

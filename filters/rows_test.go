@@ -11,7 +11,7 @@ import (
 	"github.com/cdfz-format/cdfz/filters/internal/filtertest"
 )
 
-// The tests below are named after rows of the table in docs/filters.md.
+// The tests below are named after rows of the table in CONTRIBUTING.md.
 
 // TestP14_NoDeflate checks a program without deflate: an optional one is skipped when
 // writing, blocks that skipped it can be read, others not.

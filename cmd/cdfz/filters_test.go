@@ -26,7 +26,7 @@ func optionsFile(t *testing.T, name string) {
 	require.NoError(t, os.WriteFile(name, image, 0o644))
 }
 
-// TestFilterOptions has the rows F1 to F19 of docs/filters.md. Each case is run as cdfz
+// TestFilterOptions has the rows F1 to F19 of CONTRIBUTING.md. Each case is run as cdfz
 // archive, if the input has no filters, and as cdfz copy.
 func TestFilterOptions(t *testing.T) {
 	t.Chdir(t.TempDir())

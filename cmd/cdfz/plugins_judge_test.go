@@ -60,7 +60,7 @@ func (p *pluginRun) run(code int, args ...string) string {
 }
 
 // TestJudgePlugins runs the verbs with plugins: the rows L1, L4, L7, L10 and L12 of
-// docs/filters.md.
+// CONTRIBUTING.md.
 func TestJudgePlugins(t *testing.T) {
 	p, plugins, log := newPluginRun(t)
 	fakeSource, err := filepath.Abs("../../cmd/cdfz/internal/hdf5plugin/testdata/fake.c")
@@ -235,4 +235,34 @@ func TestJudgePlugins(t *testing.T) {
 			return err != nil || strings.Contains(string(stat), ") Z ")
 		}, 20*time.Second, 10*time.Millisecond)
 	})
+}
+
+// TestJudgePluginPage runs the commands of docs/filters.md about the plugin that stands there.
+func TestJudgePluginPage(t *testing.T) {
+	p, _, _ := newPluginRun(t)
+	page, err := os.ReadFile("../../docs/filters.md")
+	require.NoError(t, err)
+	image, err := os.ReadFile("../../testdata/classic/cdf2_climate.nc")
+	require.NoError(t, err)
+	_, text, _ := strings.Cut(string(page), "### A plugin\n")
+	_, text, _ = strings.Cut(text, "```c\n")
+	source, text, _ := strings.Cut(text, "```\n")
+	_, text, _ = strings.Cut(text, "```sh\n")
+	commands, _, found := strings.Cut(text, "```\n")
+	require.True(t, found)
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.Mkdir("plugins", 0o755))
+	require.NoError(t, os.Mkdir("bin", 0o755))
+	require.NoError(t, os.Symlink(p.self, "bin/cdfz")) // see TestMain
+	require.NoError(t, os.WriteFile("difference.c", []byte(source), 0o644))
+	require.NoError(t, os.WriteFile("tas.nc", image, 0o644))
+	cmd := exec.Command("sh", "-ec", `PATH=$PWD/bin:$PATH; `+commands)
+	cmd.Env = p.env
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Contains(t, p.run(0, "info", "tas.nc.cdfz"), " 40100|1,6 ")
+	p.run(0, "restore", "--plugin-path", "plugins", "-o", "back.nc", "tas.nc.cdfz")
+	back, err := os.ReadFile("back.nc")
+	require.NoError(t, err)
+	require.True(t, bytes.Equal(image, back))
 }

@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-// TestRows has the rows K1 to K17 of docs/filters.md. Each line is a specification, the
+// TestRows has the rows K1 to K17 of CONTRIBUTING.md. Each line is a specification, the
 // chain in strict mode and the chain in compat mode; "-" is an error. TestJudgeSpec
 // compares the latter with libnetcdf.
 func TestRows(t *testing.T) {

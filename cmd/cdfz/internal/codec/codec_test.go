@@ -10,7 +10,7 @@ import (
 	"github.com/cdfz-format/cdfz/internal/spec"
 )
 
-// TestCodecRows checks the rows L13, L17 and L20 of docs/filters.md that need no plugin.
+// TestCodecRows checks the rows L13, L17 and L20 of CONTRIBUTING.md that need no plugin.
 func TestCodecRows(t *testing.T) {
 	block := filters.Block{Len: 32000, Kind: filters.Int, Size: 4, Shape: []int{80, 100}}
 	t.Run("L13", func(t *testing.T) {

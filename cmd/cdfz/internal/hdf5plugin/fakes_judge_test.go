@@ -85,7 +85,7 @@ const (
 	doDaemon
 )
 
-// TestPluginRows checks the libraries of fake.c: the rows L and P of docs/filters.md.
+// TestPluginRows checks the libraries of fake.c: the rows L and P of CONTRIBUTING.md.
 func TestPluginRows(t *testing.T) {
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }

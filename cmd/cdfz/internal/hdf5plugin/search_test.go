@@ -14,7 +14,7 @@ import (
 	"github.com/cdfz-format/cdfz/filters"
 )
 
-// TestSearchRows checks the rows L1 to L3, L9 and L12 of docs/filters.md that need no
+// TestSearchRows checks the rows L1 to L3, L9 and L12 of CONTRIBUTING.md that need no
 // library.
 func TestSearchRows(t *testing.T) {
 	list := func(dirs ...string) string { return strings.Join(dirs, string(filepath.ListSeparator)) }

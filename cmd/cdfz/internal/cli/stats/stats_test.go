@@ -17,7 +17,7 @@ import (
 	"github.com/cdfz-format/cdfz/filters"
 )
 
-// TestStatisticsRows has the rows D1 to D3 of docs/filters.md.
+// TestStatisticsRows has the rows D1 to D3 of CONTRIBUTING.md.
 func TestStatisticsRows(t *testing.T) {
 	t.Run("D1", testCounts)
 	t.Run("D1", testNotShorter)
