@@ -10,11 +10,11 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/cdfz-format/cdfz/archive/internal/blockidx"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 	"github.com/cdfz-format/cdfz/archive/internal/image"
 	"github.com/cdfz-format/cdfz/archive/internal/opening"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
-	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/internal/ioat"

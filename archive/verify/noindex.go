@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/cdfz-format/cdfz/archive/internal/blockidx"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/evidence"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
@@ -14,7 +15,6 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/opening"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/archive/internal/read"
-	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
