@@ -66,7 +66,7 @@ var sets = map[string][]target{
 		{"filters/internal/zstd/frame.go", "frame|frameHeader"},
 		{"filters/internal/zstd/zstd.go", "Decode"},
 		{"lorenz/lorenz.go", "check|ParseParams"},
-		{"unlimited/segment.go", "check"},
-		{"unlimited/unlimited.go", "New|close"},
+		{"archive/internal/unlimited/segment.go", "check"},
+		{"archive/internal/unlimited/unlimited.go", "New|close"},
 	},
 }
