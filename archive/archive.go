@@ -14,11 +14,10 @@
 //	temp, err := slab.Read[float32](ctx, v, slab.Sel{Start: start, Count: count})
 //
 // Package cf unpacks values, finds the missing ones and converts times: [cf.Read] and
-// [cf.Times] take the variables of this package as they are. Package export finds indices
-// by coordinate, such as "temp[lat=52.5, lon=13.4]", and writes CSV, JSON, npy and netCDF.
-// [slab.WalkParallel] reads whole variables in bounded memory on all processors. The
-// examples of these packages, in their files example_test.go, show a point, a series, a map,
-// a mean over time, packed values and a selection.
+// [cf.Times] take the variables of this package as they are. [slab.WalkParallel] reads
+// whole variables in bounded memory on all processors. The examples of these packages, in
+// their files example_test.go, show a point, a series, a map, a mean over time and packed
+// values.
 //
 // # What a read costs
 //

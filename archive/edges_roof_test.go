@@ -1,7 +1,7 @@
 package archive
 
 // beside are the folders in cmd/cdfz/internal that are no verbs.
-var beside = []string{"cataloguefile", "choices", "cli", "fusefs", "hdf5plugin"}
+var beside = []string{"cataloguefile", "choices", "cli", "exports", "fusefs", "hdf5plugin"}
 
 // roof lists the packages that each package in cmd/cdfz/internal may import, where ./ stands for that folder. A
 // package may also import what lies below it, and a verb cli and what lies below cli. These are left out.
@@ -27,22 +27,23 @@ var roof = map[string][]string{
 	"cli/shards": {},
 	"cli/statefile": {"./cli/fileio", "./cli/terminal", "internal/access",
 		"internal/atomicfile", "internal/filetime", "internal/jsonlines", "remote"},
-	"cli/stats":    {"filters"},
-	"cli/stop":     {},
-	"cli/terminal": {"archive", "cdf3", "./cli/display", "./cli/stop", "internal/nofollow", "remote"},
-	"cli/unpack":   {"./cli", "./cli/fileio", "./cli/receiptfile", "internal/atomicfile", "remote"},
-	"fusefs":       {"archive", "archive/archivefs", "archive/archivefs/joinedfiles", "internal/nofollow", "internal/retry", "internal/storage"}, // mount and run
-	"hdf5plugin":   {"filters", "filters/all", "internal/hostproto"},                                                                             // cli loads plugins for all verbs
+	"cli/stats":       {"filters"},
+	"cli/stop":        {},
+	"cli/terminal":    {"archive", "cdf3", "./cli/display", "./cli/stop", "internal/nofollow", "remote"},
+	"cli/unpack":      {"./cli", "./cli/fileio", "./cli/receiptfile", "internal/atomicfile", "remote"},
+	"exports":         {"cdf3", "cf", "slab"}, // get and the page of serve; what lies below is export's
+	"exports/hdf5":    {},                     // the format, for any data
+	"exports/netcdf4": {"archive", "cdf3", "./exports/hdf5", "filters", "internal/ioat", "internal/pipeline"},
+	"exports/refs":    {"archive", "archive/joined", "filters", "internal/atomicfile"},
+	"exports/zarr":    {"archive", "cdf3", "filters", "filters/all", "internal/atomicfile"},                                                         // writes blosc
+	"fusefs":          {"archive", "archive/archivefs", "archive/archivefs/joinedfiles", "internal/nofollow", "internal/retry", "internal/storage"}, // mount and run
+	"hdf5plugin":      {"filters", "filters/all", "internal/hostproto"},                                                                             // cli loads plugins for all verbs
 
 	// What one verb uses.
-	"export/hdf5":    {}, // the format, for any data
-	"export/netcdf4": {"archive", "cdf3", "./export/hdf5", "filters", "internal/ioat", "internal/pipeline"},
-	"export/refs":    {"archive", "archive/joined", "filters", "internal/atomicfile"},
-	"export/zarr":    {"archive", "cdf3", "filters", "filters/all", "internal/atomicfile"}, // writes blosc
-	"gen/cdlgen":     {"cdf3", "filters", "internal/atomicfile", "internal/spec"},
-	"run/mountns":    {"./fusefs"},
-	"serve/dap":      {"cdf3", "slab"}, // the protocol, for any source
-	"serve/page":     {"archive", "cdf3", "cf", "./choices", "export", "filters", "slab"},
+	"gen/cdlgen":  {"cdf3", "filters", "internal/atomicfile", "internal/spec"},
+	"run/mountns": {"./fusefs"},
+	"serve/dap":   {"cdf3", "slab"}, // the protocol, for any source
+	"serve/page":  {"archive", "cdf3", "cf", "./choices", "./exports", "filters", "slab"},
 	"serve/server": {"archive", "./serve/dap", "./serve/page", "internal/filetime", "archive/archivefs",
 		"archive/archivefs/joinedfiles", "internal/storage"},
 
@@ -54,11 +55,11 @@ var roof = map[string][]string{
 	"codec":     {"cdf3", "filters", "internal/spec"},
 	"copy":      {"archive", "remote/s3"},
 	"dump":      {"archive", "cdf3", "cdl", "filters", "internal/atomicfile"},
-	"export":    {"archive", "archive/joined", "filters", "internal/atomicfile", "internal/spec", "remote"},
+	"export":    {"archive", "archive/joined", "./exports/netcdf4", "./exports/refs", "./exports/zarr", "filters", "internal/atomicfile", "internal/spec", "remote"},
 	"filters":   {"filters"},
 	"find":      {"./cataloguefile"},
 	"gen":       {"archive", "cdf3", "cdl", "internal/atomicfile"},
-	"get":       {"archive", "export", "internal/atomicfile", "remote/s3"},
+	"get":       {"archive", "./exports", "internal/atomicfile", "remote/s3"},
 	"info":      {"archive", "cdf3", "./choices", "filters", "internal/spec", "remote"},
 	"join":      {"archive/joined", "remote"},
 	"mount":     {"./fusefs"},

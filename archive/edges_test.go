@@ -122,7 +122,6 @@ var edges = map[string][]string{
 	"archive/archivefs":             {"archive", "archive/internal/read", "internal/nofollow"},
 	"archive/archivefs/joinedfiles": {"archive", "archive/archivefs", "archive/joined"},
 	"cf":                            {"cdf3", "slab"},
-	"export":                        {"cdf3", "slab", "cf"},
 	"cdl":                           {"cdf3", "cf", "slab"}, // text from headers and values, wherever they come from
 }
 

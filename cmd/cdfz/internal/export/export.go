@@ -1,5 +1,5 @@
 // Package export is the verb export: netCDF-4 files, Zarr stores and references from archives. The packages
-// below it do the work, one for each format.
+// below exports do the work, one for each format.
 package export
 
 import (
@@ -21,8 +21,8 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/export/netcdf4"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/export/zarr"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/exports/netcdf4"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/exports/zarr"
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/internal/spec"
 	"github.com/cdfz-format/cdfz/remote"

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cdfz-format/cdfz/export"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/exports"
 )
 
 func TestFileName(t *testing.T) {
@@ -16,9 +16,9 @@ func TestFileName(t *testing.T) {
 	} {
 		require.Equal(t, want, fileName(name))
 	}
-	var sel []*export.Selection
+	var sel []*exports.Selection
 	for _, n := range []string{"T", "t", "T", "t-2"} {
-		sel = append(sel, &export.Selection{Var: n})
+		sel = append(sel, &exports.Selection{Var: n})
 	}
 	require.Equal(t, []string{"T.npy", "t-2.npy", "T-3.npy", "t-2-2.npy"}, targetNames(sel, "npy"))
 }
