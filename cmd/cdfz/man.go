@@ -22,7 +22,7 @@ import (
 // code.
 func init() { verbs = append(verbs, verb{"man", manCmd}) }
 
-func manCmd(a *cli.App) *cobra.Command {
+func manCmd(a *cli.Run) *cobra.Command {
 	return &cobra.Command{
 		Use:    "man DIR",
 		Short:  "Write the manual pages into a folder",

@@ -38,7 +38,7 @@ import (
 // verb makes a command.
 type verb struct {
 	name    string
-	command func(*cli.App) *cobra.Command
+	command func(*cli.Run) *cobra.Command
 }
 
 // verbs are the commands in the order of the help.
@@ -51,7 +51,7 @@ var verbs = []verb{
 }
 
 // root builds the command line with the verb that args begin with, or with all verbs.
-func root(a *cli.App, args []string) *cobra.Command {
+func root(a *cli.Run, args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "cdfz",
 		Short: "Compressed archives of classic netCDF files",

@@ -12,7 +12,7 @@ import (
 // version is the version of cdfz.
 const version = archive.Version
 
-func versionCmd(a *cli.App) *cobra.Command {
+func versionCmd(a *cli.Run) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",

@@ -40,7 +40,7 @@ import (
 
 // archiver runs the verb archive.
 type archiver struct {
-	*cli.App
+	*cli.Run
 	opts     archive.WriteOptions
 	specs    chains.Specs
 	existing existingMode
@@ -54,8 +54,8 @@ type archiver struct {
 	sum      archiveSum
 }
 
-func Command(a *cli.App) *cobra.Command {
-	v := &archiver{App: a, opts: archive.WriteOptions{Preset: archive.PresetDefault, Zarr: archive.ZarrAuto}, existing: existingMtime}
+func Command(a *cli.Run) *cobra.Command {
+	v := &archiver{Run: a, opts: archive.WriteOptions{Preset: archive.PresetDefault, Zarr: archive.ZarrAuto}, existing: existingMtime}
 	cmd := &cobra.Command{
 		Use:   "archive [flags] FILE…",
 		Short: "Make archives: x.nc becomes x.nc.cdfz next to it",
@@ -240,12 +240,12 @@ func (v *archiver) run(ctx context.Context, args []string) error {
 		return err
 	}
 	v.StartProgress("archive", v.files.Sizes()...)
-	if left := v.all(ctx, v.files, false); len(left.Jobs) > 0 && v.NoWait {
+	if left := v.all(ctx, v.files, false); len(left.Files) > 0 && v.NoWait {
 		v.SetCode(terminal.ExitBusy)
 		if !v.Quiet {
-			v.Message("another program is archiving %s, which this run leaves to it", display.Count(int64(len(left.Jobs)), "file"))
+			v.Message("another program is archiving %s, which this run leaves to it", display.Count(int64(len(left.Files)), "file"))
 		}
-	} else if len(left.Jobs) > 0 {
+	} else if len(left.Files) > 0 {
 		v.StartProgress("archive", left.Sizes()...)
 		v.all(ctx, left, true)
 	}
@@ -294,8 +294,8 @@ func (v *archiver) failed(name string, err error) {
 }
 
 // one archives one file.
-func (v *archiver) one(ctx context.Context, j fileio.Job) error {
-	in, err := v.OpenJob(ctx, j)
+func (v *archiver) one(ctx context.Context, j fileio.File) error {
+	in, err := v.OpenFile(ctx, j)
 	if errors.Is(err, fs.ErrNotExist) && v.gone(ctx, j) {
 		return nil
 	}
@@ -318,7 +318,7 @@ func (v *archiver) one(ctx context.Context, j fileio.Job) error {
 	return err
 }
 
-func (v *archiver) oneOpen(ctx context.Context, j fileio.Job, in *fileio.Input) error {
+func (v *archiver) oneOpen(ctx context.Context, j fileio.File, in *fileio.Input) error {
 	rep := &archiveReport{File: terminal.ReportName(j.Name)}
 	inner := func(name string) string { return name }
 	if v.unpacks {

@@ -54,7 +54,7 @@ type planSum struct {
 // dryRun reports what a run would archive, and estimates how long it takes from a sample. It writes
 // nothing but unnamed temporary files of --decompress.
 func (v *archiver) dryRun(ctx context.Context) {
-	var planned []fileio.Job
+	var planned []fileio.File
 	total := int64(0)
 	fresh := *v
 	fresh.sum = archiveSum{}
@@ -63,9 +63,9 @@ func (v *archiver) dryRun(ctx context.Context) {
 		fate = new(fates)
 	}
 	v.StartProgress("dry run", v.files.Sizes()...)
-	v.Parallel(ctx, v.files, cli.Work{Failed: v.failed, Fixed: 8 << 20, One: func(a *cli.App, j fileio.Job) (func(), error) {
+	v.Parallel(ctx, v.files, cli.Work{Failed: v.failed, Fixed: 8 << 20, One: func(a *cli.Run, j fileio.File) (func(), error) {
 		w := fresh
-		w.App, w.opts.Workers = a, a.Workers
+		w.Run, w.opts.Workers = a, a.Workers
 		rep, source, err := w.plan(ctx, j)
 		return func() {
 			v.sum.add(&w.sum)
@@ -116,7 +116,7 @@ func (v *archiver) dryRun(ctx context.Context) {
 
 // plan returns what would be done with a file. rep is nil if it is archived already. source is what
 // --delete-source would do with it. The error is that of a run, as far as it can be known before.
-func (v *archiver) plan(ctx context.Context, j fileio.Job) (rep, source *planReport, err error) {
+func (v *archiver) plan(ctx context.Context, j fileio.File) (rep, source *planReport, err error) {
 	in, err := v.openImage(ctx, j)
 	if err != nil {
 		return nil, nil, err
@@ -145,7 +145,7 @@ func (v *archiver) plan(ctx context.Context, j fileio.Job) (rep, source *planRep
 }
 
 // planOpen returns the target of an open file, and whether that is done.
-func (v *archiver) planOpen(ctx context.Context, j fileio.Job, in *fileio.Input) (path string, done bool, err error) {
+func (v *archiver) planOpen(ctx context.Context, j fileio.File, in *fileio.Input) (path string, done bool, err error) {
 	if err := fileio.RefuseArchive(in); err != nil {
 		return "", false, err
 	}
@@ -187,12 +187,12 @@ type sampled struct {
 
 // pick is a file of the sample. It stands for the files before it, up to the previous one.
 type pick struct {
-	job  fileio.Job
+	job  fileio.File
 	size int64 // bytes that it stands for
 }
 
 // picks chooses files of the sample at equal distances in bytes.
-func picks(planned []fileio.Job, total int64) []pick {
+func picks(planned []fileio.File, total int64) []pick {
 	var list []pick
 	end, next, last := int64(0), total/(2*sampleFiles), int64(0)
 	for _, j := range planned {
@@ -208,23 +208,23 @@ func picks(planned []fileio.Job, total int64) []pick {
 }
 
 // sample archives some files in memory, side by side as a run does, and reads them back.
-func (v *archiver) sample(ctx context.Context, planned []fileio.Job, total int64) sampled {
+func (v *archiver) sample(ctx context.Context, planned []fileio.File, total int64) sampled {
 	list := picks(planned, total)
 	var files fileio.List
 	for i, p := range list {
 		p.job.N = i
-		files.Jobs = append(files.Jobs, p.job)
+		files.Files = append(files.Files, p.job)
 	}
 	var s sampled
 	known := int64(0) // bytes that stand for what was sampled
 	start := time.Now()
 	v.StartProgress("sample", files.Sizes()...)
-	v.Parallel(ctx, files, cli.Work{Failed: func(string, error) {}, Fixed: 48 << 20, PerByte: 6, One: func(a *cli.App, j fileio.Job) (func(), error) {
+	v.Parallel(ctx, files, cli.Work{Failed: func(string, error) {}, Fixed: 48 << 20, PerByte: 6, One: func(a *cli.Run, j fileio.File) (func(), error) {
 		if time.Since(start) > sampleTime {
 			return nil, nil
 		}
 		w := *v
-		w.App, w.opts.Workers = a, a.Workers
+		w.Run, w.opts.Workers = a, a.Workers
 		size, stored, err := w.sampleOne(ctx, j)
 		return func() {
 			if err == nil && size > 0 {
@@ -243,7 +243,7 @@ func (v *archiver) sample(ctx context.Context, planned []fileio.Job, total int64
 
 // sampleOne archives a file in memory and reads it back. It ends within sampleTime and returns the bytes
 // that were archived until then. A file that is larger than sampleBytes is not kept and not read back.
-func (v *archiver) sampleOne(ctx context.Context, j fileio.Job) (size, stored int64, err error) {
+func (v *archiver) sampleOne(ctx context.Context, j fileio.File) (size, stored int64, err error) {
 	in, err := v.openImage(ctx, j)
 	if err != nil {
 		return 0, 0, err

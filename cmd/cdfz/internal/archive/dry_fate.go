@@ -55,7 +55,7 @@ func (f *fates) text() string {
 }
 
 // keeps returns the reason why --delete-source would keep a source, as far as it can be known before.
-func (v *archiver) keeps(ctx context.Context, j fileio.Job, in *fileio.Input, target, below string) string {
+func (v *archiver) keeps(ctx context.Context, j fileio.File, in *fileio.Input, target, below string) string {
 	if in.File == nil {
 		return "not a local file"
 	}
@@ -118,7 +118,7 @@ type need struct {
 }
 
 // needs adds up the targets of the planned files by file system.
-func (v *archiver) needs(planned []fileio.Job) []*need {
+func (v *archiver) needs(planned []fileio.File) []*need {
 	var rooms fileio.Rooms
 	var list []*need
 	for _, j := range planned {

@@ -198,7 +198,7 @@ func (v *archiver) damaged(ctx context.Context, in *fileio.Input, path string, s
 
 // look returns what an existing file holds.
 func (v *archiver) look(ctx context.Context, path string) (*protect.Held, error) {
-	e, err := fileio.OpenFile(path, os.O_RDONLY)
+	e, err := fileio.OpenRegular(path, os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}

@@ -53,7 +53,7 @@ func (v *archiver) lock(ctx context.Context, in *fileio.Input) bool {
 
 // gone reports whether another run has archived and deleted a source that is gone, and passes over
 // it. Unless this run has made it, the archive must have the source's time and size.
-func (v *archiver) gone(ctx context.Context, j fileio.Job) bool {
+func (v *archiver) gone(ctx context.Context, j fileio.File) bool {
 	if j.Modified.IsZero() || j.Place == "" || s3.IsURL(v.Dest) {
 		return false
 	}
@@ -116,14 +116,14 @@ func (v *archiver) all(ctx context.Context, files fileio.List, waits bool) filei
 	fresh := *v // sums in v change while files are at work
 	fresh.sum = archiveSum{}
 	fresh.others = others{waits: waits, once: new(sync.Once)}
-	v.Parallel(ctx, files, cli.Work{Failed: v.failed, Fixed: 48 << 20, PerByte: 6, One: func(a *cli.App, j fileio.Job) (func(), error) {
+	v.Parallel(ctx, files, cli.Work{Failed: v.failed, Fixed: 48 << 20, PerByte: 6, One: func(a *cli.Run, j fileio.File) (func(), error) {
 		w := fresh
-		w.App, w.opts.Workers = a, a.Workers
+		w.Run, w.opts.Workers = a, a.Workers
 		err := w.one(ctx, j)
 		return func() {
 			v.sum.add(&w.sum)
 			if w.others.busy {
-				left.Jobs = append(left.Jobs, j)
+				left.Files = append(left.Files, j)
 			}
 		}, err
 	}})

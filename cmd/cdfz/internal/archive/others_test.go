@@ -39,7 +39,7 @@ func TestMet(t *testing.T) {
 		require.NoError(t, os.RemoveAll(target))
 		_, err := archive.WriteFile(t.Context(), target, bytes.NewReader(c.image), int64(len(c.image)), nil, nil)
 		require.NoError(t, err)
-		v := &archiver{App: cli.New(strings.NewReader(""), io.Discard, io.Discard), existing: c.existing}
+		v := &archiver{Run: cli.New(strings.NewReader(""), io.Discard, io.Discard), existing: c.existing}
 		v.Force = c.force
 		in, err := v.Open(t.Context(), source)
 		require.NoError(t, err)

@@ -185,7 +185,7 @@ func (p *proof) openTarget(ctx context.Context, v *archiver, in *fileio.Input, p
 		if s3.IsURL(path) {
 			return v.Open(ctx, path)
 		}
-		return fileio.OpenFile(path, os.O_RDONLY)
+		return fileio.OpenRegular(path, os.O_RDONLY)
 	}
 	dir, err := v.TargetFolder(path, in)
 	if err != nil {
@@ -280,7 +280,7 @@ func (p *proof) open(ctx context.Context, v *archiver) error {
 
 // of returns the receipts of an archive, the oldest first, by its path and by that without
 // symbolic links.
-func (p *proof) of(ctx context.Context, a *cli.App, path string) ([]receiptfile.Found, error) {
+func (p *proof) of(ctx context.Context, a *cli.Run, path string) ([]receiptfile.Found, error) {
 	abs, err := absolute(path)
 	if err != nil {
 		return nil, err

@@ -33,17 +33,17 @@ func TestSwapBeforeProof(t *testing.T) {
 	}
 	sum := sha256.Sum256(image)
 	for _, to := range []string{outside, base, ""} {
-		v := &archiver{App: cli.New(nil, io.Discard, io.Discard), proof: proof{name: filepath.Join(base, "r.jsonl"), deletes: true}}
+		v := &archiver{Run: cli.New(nil, io.Discard, io.Discard), proof: proof{name: filepath.Join(base, "r.jsonl"), deletes: true}}
 		require.NoError(t, v.proof.open(t.Context(), v))
 		files := v.Find(t.Context(), []string{tree}, fileio.Classic, func(string, error) {})
-		require.Len(t, files.Jobs, 1)
-		in, err := v.OpenJob(t.Context(), files.Jobs[0])
+		require.Len(t, files.Files, 1)
+		in, err := v.OpenFile(t.Context(), files.Files[0])
 		require.NoError(t, err)
 		if to != "" {
 			require.NoError(t, os.Rename(filepath.Join(tree, "a"), moved))
 			require.NoError(t, os.Symlink(to, filepath.Join(tree, "a")))
 		}
-		name := files.Jobs[0].Name
+		name := files.Files[0].Name
 		rep := &archiveReport{File: name, Target: name + fileio.Suffix, Size: in.Size, SHA256: hex.EncodeToString(sum[:])}
 		err = v.proof.settle(t.Context(), v, in, rep)
 		if to != "" {

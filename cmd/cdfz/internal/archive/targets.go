@@ -13,15 +13,15 @@ import (
 )
 
 // imageName returns the name or path of the netCDF file in a source.
-func (v *archiver) imageName(ctx context.Context, j fileio.Job, path string) string {
-	if v.unpacks && unpack.Is(ctx, v.App, j) {
+func (v *archiver) imageName(ctx context.Context, j fileio.File, path string) string {
+	if v.unpacks && unpack.Is(ctx, v.Run, j) {
 		return unpack.Name(path)
 	}
 	return path
 }
 
 // target returns the target of a job.
-func (v *archiver) target(ctx context.Context, j fileio.Job) (string, error) {
+func (v *archiver) target(ctx context.Context, j fileio.File) (string, error) {
 	return v.TargetPath(j, func(s string) (string, error) { return v.imageName(ctx, j, s) + fileio.Suffix, nil })
 }
 
@@ -31,9 +31,9 @@ func (v *archiver) checkTargets(ctx context.Context) error {
 	if v.Dest == terminal.StdoutName {
 		return v.checkReceipts(nil, nil)
 	}
-	targets := make(map[string][]int, len(v.files.Jobs)) // jobs by place
-	for i := range v.files.Jobs {
-		j := &v.files.Jobs[i]
+	targets := make(map[string][]int, len(v.files.Files)) // jobs by place
+	for i := range v.files.Files {
+		j := &v.files.Files[i]
 		path, err := v.target(ctx, *j)
 		if err != nil {
 			continue // the job reports it
@@ -41,8 +41,8 @@ func (v *archiver) checkTargets(ctx context.Context) error {
 		j.Place = v.Place(path)
 		targets[j.Place] = append(targets[j.Place], i)
 	}
-	sources := make(map[string]int, len(v.files.Jobs))
-	for i, j := range v.files.Jobs {
+	sources := make(map[string]int, len(v.files.Files))
+	for i, j := range v.files.Files {
 		if j.Name == terminal.StdinName || remote.IsURL(j.Name) {
 			continue
 		}
@@ -54,15 +54,15 @@ func (v *archiver) checkTargets(ctx context.Context) error {
 	if err := v.checkReceipts(targets, sources); err != nil {
 		return err
 	}
-	for i, j := range v.files.Jobs {
+	for i, j := range v.files.Files {
 		list := targets[j.Place]
 		if len(list) == 0 || list[0] != i {
 			continue
 		}
 		if s, ok := sources[j.Place]; ok && s != i {
 			// An archive with the name of an archive is no source; its job reports that.
-			if v.IsClassic(ctx, v.files.Jobs[s]) {
-				return terminal.Hinted(fmt.Errorf("%s: its target is the source %s", terminal.ShowName(j.Name), terminal.ShowName(v.files.Jobs[s].Name)), targetsHint)
+			if v.IsClassic(ctx, v.files.Files[s]) {
+				return terminal.Hinted(fmt.Errorf("%s: its target is the source %s", terminal.ShowName(j.Name), terminal.ShowName(v.files.Files[s].Name)), targetsHint)
 			}
 		}
 		if err := v.sameImage(ctx, list); err != nil {
@@ -82,7 +82,7 @@ func (v *archiver) sameImage(ctx context.Context, list []int) error {
 		if len(list) == 1 {
 			break
 		}
-		j := v.files.Jobs[i]
+		j := v.files.Files[i]
 		m, err := v.imageOf(ctx, j)
 		if ctx.Err() != nil {
 			return nil // which the run reports
@@ -106,8 +106,8 @@ type imageSum struct {
 }
 
 // openImage opens the netCDF file in a source.
-func (v *archiver) openImage(ctx context.Context, j fileio.Job) (*fileio.Input, error) {
-	in, err := v.OpenJob(ctx, j)
+func (v *archiver) openImage(ctx context.Context, j fileio.File) (*fileio.Input, error) {
+	in, err := v.OpenFile(ctx, j)
 	if err != nil || !v.unpacks {
 		return in, err
 	}
@@ -119,7 +119,7 @@ func (v *archiver) openImage(ctx context.Context, j fileio.Job) (*fileio.Input, 
 }
 
 // imageOf returns the image in a source.
-func (v *archiver) imageOf(ctx context.Context, j fileio.Job) (*imageSum, error) {
+func (v *archiver) imageOf(ctx context.Context, j fileio.File) (*imageSum, error) {
 	in, err := v.openImage(ctx, j)
 	if err != nil {
 		return nil, err
@@ -136,7 +136,7 @@ func (v *archiver) checkReceipts(targets map[string][]int, sources map[string]in
 	}
 	place := v.Place(linked(v.proof.name))
 	if list := targets[place]; len(list) > 0 {
-		return fmt.Errorf("--receipts %s: is the target of %s", v.proof.name, terminal.ShowName(v.files.Jobs[list[0]].Name))
+		return fmt.Errorf("--receipts %s: is the target of %s", v.proof.name, terminal.ShowName(v.files.Files[list[0]].Name))
 	}
 	if _, ok := sources[place]; ok {
 		return fmt.Errorf("--receipts %s: is a FILE of this command", v.proof.name)
@@ -166,12 +166,12 @@ func (v *archiver) checkEarlier(ctx context.Context) error {
 	if v.proof.file == nil || v.Force && v.ReplaceOther {
 		return nil // each file is judged when it is replaced
 	}
-	for _, j := range v.files.Jobs {
+	for _, j := range v.files.Files {
 		path, err := v.target(ctx, j)
 		if err != nil || remote.IsURL(j.Name) || j.Name == terminal.StdinName {
 			continue
 		}
-		list, err := v.proof.of(ctx, v.App, path)
+		list, err := v.proof.of(ctx, v.Run, path)
 		if err != nil {
 			return err
 		}

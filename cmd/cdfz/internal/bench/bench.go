@@ -31,7 +31,7 @@ import (
 
 // bencher runs the verb bench.
 type bencher struct {
-	*cli.App
+	*cli.Run
 	blocks  []int64
 	chains  []benchChain
 	repeat  int
@@ -80,8 +80,8 @@ var (
 )
 
 // Command makes the verb bench.
-func Command(a *cli.App) *cobra.Command {
-	v := &bencher{App: a}
+func Command(a *cli.Run) *cobra.Command {
+	v := &bencher{Run: a}
 	var blocks, chains []string
 	cmd := &cobra.Command{
 		Use:   "bench [flags] FILE",

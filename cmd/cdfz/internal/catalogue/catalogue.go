@@ -29,7 +29,7 @@ const partSuffix = ".parquet"
 
 // cataloguer runs the verb catalogue.
 type cataloguer struct {
-	*cli.App
+	*cli.Run
 	states, receipts []string // --state, --receipts
 	proofs           proofs
 	parts            []string // FILE arguments that are catalogues
@@ -37,8 +37,8 @@ type cataloguer struct {
 }
 
 // Command makes cdfz catalogue.
-func Command(a *cli.App) *cobra.Command {
-	v := &cataloguer{App: a}
+func Command(a *cli.Run) *cobra.Command {
+	v := &cataloguer{Run: a}
 	cmd := &cobra.Command{
 		Use:   "catalogue [flags] -o OUT.parquet FILE…",
 		Short: "List the variables of many archives in a Parquet file",
@@ -251,12 +251,12 @@ func (v *cataloguer) addFiles(ctx context.Context, b *cataloguefile.Builder) (ad
 		failed(strings.Join(v.files, ", "), errors.New("no archives below this folder"))
 		return 0, false
 	}
-	if len(files.Jobs) == 0 && v.Select.Shard.N == 0 && !files.Grows() && failedFiles == 0 && !v.Stopped(ctx) {
+	if len(files.Files) == 0 && v.Select.Shard.N == 0 && !files.Grows() && failedFiles == 0 && !v.Stopped(ctx) {
 		return none()
 	}
 	ok = true
 	v.StartProgress("catalogue", files.Sizes()...)
-	v.Parallel(ctx, files, cli.Work{Failed: failed, Fixed: fileMemory, Light: true, One: func(a *cli.App, j fileio.Job) (func(), error) {
+	v.Parallel(ctx, files, cli.Work{Failed: failed, Fixed: fileMemory, Light: true, One: func(a *cli.Run, j fileio.File) (func(), error) {
 		rows, err := v.describe(ctx, a, j)
 		if err != nil {
 			return nil, err
@@ -284,8 +284,8 @@ func (v *cataloguer) addFiles(ctx context.Context, b *cataloguefile.Builder) (ad
 const fileMemory = 24 << 20
 
 // describe returns the rows of a file.
-func (v *cataloguer) describe(ctx context.Context, a *cli.App, j fileio.Job) ([]cataloguefile.Row, error) {
-	in, err := a.OpenJob(ctx, j)
+func (v *cataloguer) describe(ctx context.Context, a *cli.Run, j fileio.File) ([]cataloguefile.Row, error) {
+	in, err := a.OpenFile(ctx, j)
 	if err != nil {
 		return nil, err
 	}
@@ -301,7 +301,7 @@ func (v *cataloguer) describe(ctx context.Context, a *cli.App, j fileio.Job) ([]
 		file.Name = filepath.Clean(j.Name)
 	}
 	if info, ok := f.Info(); ok {
-		file.Proved = v.proofs.last(v.App, j.Name, in, info.SHA256)
+		file.Proved = v.proofs.last(v.Run, j.Name, in, info.SHA256)
 	}
 	rows, err := cataloguefile.Describe(ctx, f, file)
 	return rows, fileio.ExplainDamage(err, f, "cdfz verify lists all damage")

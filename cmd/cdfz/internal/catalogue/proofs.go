@@ -46,7 +46,7 @@ func (p *proofs) read(states, files []string) (name string, err error) {
 }
 
 // last returns when an archive was last proved, the zero time if that is unknown.
-func (p *proofs) last(a *cli.App, name string, in *fileio.Input, sha256 string) time.Time {
+func (p *proofs) last(a *cli.Run, name string, in *fileio.Input, sha256 string) time.Time {
 	var last time.Time
 	if len(p.states) == 0 && len(p.receipts) == 0 || name == terminal.StdinName {
 		return last

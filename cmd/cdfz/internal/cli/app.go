@@ -1,5 +1,5 @@
 // Package cli has what the verbs of cdfz share. A verb is a function that makes a cobra command around
-// an App. The package itself has the flags, the work on many files, and the limit of memory. Below it:
+// an Run. The package itself has the flags, the work on many files, and the limit of memory. Below it:
 //
 //	display   numbers, names and tables as text
 //	stop      signals
@@ -24,14 +24,14 @@ import (
 	"github.com/cdfz-format/cdfz/remote/s3"
 )
 
-// App is one run of the program.
-type App struct {
+// Run is one run of the program.
+type Run struct {
 	fileio.IO
 
 	// PluginPath is --plugin-path: folders of HDF5 plugins.
 	PluginPath []string
 	NoWait     bool // --no-wait
-	// Entry is what the log will have of the file that this copy of the App works on. Verbs add what
+	// Entry is what the log will have of the file that this copy of the Run works on. Verbs add what
 	// they know.
 	Entry *runlog.Entry
 
@@ -44,6 +44,6 @@ type App struct {
 }
 
 // New makes a run with the streams of the program.
-func New(stdin io.Reader, stdout, stderr io.Writer) *App {
-	return &App{IO: *fileio.New(stdin, stdout, stderr), Entry: new(runlog.Entry), requests: new(s3.Requests), barriers: new(barriers)}
+func New(stdin io.Reader, stdout, stderr io.Writer) *Run {
+	return &Run{IO: *fileio.New(stdin, stdout, stderr), Entry: new(runlog.Entry), requests: new(s3.Requests), barriers: new(barriers)}
 }

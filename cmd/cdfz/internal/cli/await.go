@@ -16,7 +16,7 @@ import (
 const lookAgain = 50 * time.Millisecond
 
 // NoWaitFlag adds --no-wait.
-func (a *App) NoWaitFlag(cmd *cobra.Command) {
+func (a *Run) NoWaitFlag(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&a.NoWait, "no-wait", false, "do not wait for another run over the same files, but exit with 5;\nalso not for a run with the same log")
 }
 
@@ -26,7 +26,7 @@ func (a *App) NoWaitFlag(cmd *cobra.Command) {
 // [terminal.ErrBusy] instead. It returns the error of open, which is
 // [atomicfile.ErrLocked] if ctx was done before the file was free. If this run has opened the file
 // before, under any name, Await returns an error at once.
-func (a *App) Await(ctx context.Context, name string, open func() error) error {
+func (a *Run) Await(ctx context.Context, name string, open func() error) error {
 	for said := false; ; said = true {
 		err := open()
 		switch {
@@ -47,7 +47,7 @@ func (a *App) Await(ctx context.Context, name string, open func() error) error {
 }
 
 // addsTo reports whether Await has opened the file before.
-func (a *App) addsTo(name string) bool {
+func (a *Run) addsTo(name string) bool {
 	st, err := os.Stat(name)
 	if err != nil {
 		return false

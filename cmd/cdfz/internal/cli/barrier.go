@@ -27,7 +27,7 @@ type barrier struct {
 }
 
 // bar notes an error of a file.
-func (a *App) bar(j fileio.Job, err error) {
+func (a *Run) bar(j fileio.File, err error) {
 	if err == nil || terminal.Interrupted(err) {
 		return
 	}
@@ -47,7 +47,7 @@ func (a *App) bar(j fileio.Job, err error) {
 }
 
 // barred reports whether a file must not be tried. rest is set if more files are being found, which end then.
-func (a *App) barred(j fileio.Job, rest bool) bool {
+func (a *Run) barred(j fileio.File, rest bool) bool {
 	s := a.barriers
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -62,7 +62,7 @@ func (a *App) barred(j fileio.Job, rest bool) bool {
 }
 
 // reportBarriers reports how many files were not tried, and why.
-func (a *App) reportBarriers() {
+func (a *Run) reportBarriers() {
 	s := a.barriers
 	s.mu.Lock()
 	defer s.mu.Unlock()

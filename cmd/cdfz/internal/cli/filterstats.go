@@ -13,7 +13,7 @@ import (
 
 // statsFlag is --filter-stats. It starts the collection.
 type statsFlag struct {
-	a          *App
+	a          *Run
 	c          *stats.Collector
 	json, vars bool
 	text       string
@@ -32,7 +32,7 @@ func (f *statsFlag) takes(s string) bool {
 }
 
 // StatsFlag adds --filter-stats.
-func (a *App) StatsFlag(cmd *cobra.Command) {
+func (a *Run) StatsFlag(cmd *cobra.Command) {
 	f := &statsFlag{a: a}
 	cmd.Flags().Var(f, "filter-stats", "print on standard error what each filter did,\nas HDF5 does; json: for programs; vars: for each variable")
 	cmd.Flags().Lookup("filter-stats").NoOptDefVal = "table"

@@ -22,7 +22,7 @@ import (
 const maxJobs = 1024
 
 // CommonFlags adds the flags of every verb.
-func (a *App) CommonFlags(root *cobra.Command) {
+func (a *Run) CommonFlags(root *cobra.Command) {
 	p := root.PersistentFlags()
 	p.VarP(&countFlag{&a.Workers, maxJobs}, "jobs", "j", "work on `N` processors (default: all)")
 	p.BoolVarP(&a.Quiet, "quiet", "q", false, "no progress, and no report of successes")
@@ -39,18 +39,18 @@ func (a *App) CommonFlags(root *cobra.Command) {
 func Examples(lines ...string) string { return "  " + strings.Join(lines, "\n  ") }
 
 // ForceFlag adds -f, --replace-other and --receipts-also.
-func (a *App) ForceFlag(cmd *cobra.Command) {
+func (a *Run) ForceFlag(cmd *cobra.Command) {
 	a.ForceFlagFor(cmd, "overwrite targets that exist,\nbut not archives of other files, and no other netCDF files")
 }
 
 // ForceFlagFor is ForceFlag with another description of -f.
-func (a *App) ForceFlagFor(cmd *cobra.Command, usage string) {
+func (a *Run) ForceFlagFor(cmd *cobra.Command, usage string) {
 	Flags(cmd, OutputFlags, func(f *pflag.FlagSet) { f.BoolVarP(&a.Force, "force", "f", false, usage) })
 	a.ReplaceOtherFlags(cmd)
 }
 
 // ReplaceOtherFlags adds --replace-other and --receipts-also.
-func (a *App) ReplaceOtherFlags(cmd *cobra.Command) {
+func (a *Run) ReplaceOtherFlags(cmd *cobra.Command) {
 	Flags(cmd, OutputFlags, func(f *pflag.FlagSet) {
 		f.BoolVar(&a.ReplaceOther, "replace-other", false, "let -f overwrite archives of other files and other netCDF files, too:\neach may be the only copy")
 		f.StringArrayVar(&a.Receipts.Also, "receipts-also", nil, "keep the archives that the receipts in `FILE` vouch for,\nwhatever the other flags say; a folder means all in it; repeatable")
@@ -59,12 +59,12 @@ func (a *App) ReplaceOtherFlags(cmd *cobra.Command) {
 }
 
 // DestFlag adds -o.
-func (a *App) DestFlag(cmd *cobra.Command, help string) {
+func (a *Run) DestFlag(cmd *cobra.Command, help string) {
 	Flags(cmd, OutputFlags, func(f *pflag.FlagSet) { f.StringVarP(&a.Dest, "output", "o", "", help) })
 }
 
 // DurableMountFlag adds --durable-mount.
-func (a *App) DurableMountFlag(cmd *cobra.Command) {
+func (a *Run) DurableMountFlag(cmd *cobra.Command) {
 	Flags(cmd, ProofFlags, func(f *pflag.FlagSet) {
 		f.Var(&mountFlag{m: a.Mounts}, "durable-mount", "the file system mounted on `DIR` keeps what is flushed,\nand shows no files of others: cdfz does not assume that of FUSE; repeatable")
 		Rare(f, "durable-mount")
@@ -89,12 +89,12 @@ func (f *mountFlag) Set(dir string) error {
 }
 
 // JSONFlag adds --json.
-func (a *App) JSONFlag(cmd *cobra.Command) {
+func (a *Run) JSONFlag(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&a.JSON, "json", false, "report as JSON, one object per line")
 }
 
 // VerboseFlag adds -v.
-func (a *App) VerboseFlag(cmd *cobra.Command) {
+func (a *Run) VerboseFlag(cmd *cobra.Command) {
 	cmd.Flags().BoolVarP(&a.Verbose, "verbose", "v", false, "list skipped files, each with the reason")
 }
 

@@ -32,9 +32,9 @@ const (
 
 // Work is what Parallel does for every file.
 type Work struct {
-	// One works on a file. It has a copy of the App, on which it reports. end, if not nil, is
+	// One works on a file. It has a copy of the Run, on which it reports. end, if not nil, is
 	// called later, in the order of the files and not concurrently.
-	One func(a *App, j fileio.Job) (end func(), err error)
+	One func(a *Run, j fileio.File) (end func(), err error)
 	// Failed is called for an error of One, as end is.
 	Failed func(name string, err error)
 	// Fixed and PerByte estimate the memory for a file in bytes, and per byte of its size.
@@ -50,7 +50,7 @@ const defaultBudget = 1 << 30
 
 // Each calls one for every file in turn until the run is stopped, and then failed for lists and prefixes
 // that could not be read to their ends. As in Parallel, files are not tried whose targets cannot be written.
-func (a *App) Each(ctx context.Context, files fileio.List, one func(fileio.Job) error, failed func(name string, err error)) {
+func (a *Run) Each(ctx context.Context, files fileio.List, one func(fileio.File) error, failed func(name string, err error)) {
 	for j := range files.All(ctx) {
 		if a.Stopped(ctx) {
 			return
@@ -77,7 +77,7 @@ func (a *App) Each(ctx context.Context, files fileio.List, one func(fileio.Job) 
 // the files. Files with the same target are worked on in turn. No file is begun after the
 // run has been stopped. After an error of a target that holds for others, too (see [fileio.IO.Barrier]), these
 // are not begun, and one message counts them.
-func (a *App) Parallel(ctx context.Context, files fileio.List, w Work) {
+func (a *Run) Parallel(ctx context.Context, files fileio.List, w Work) {
 	defer a.StopProgress()
 	jobs := a.Coders()
 	r := &parallel{a: a, base: *a, files: files, w: w, jobs: int64(jobs), budget: defaultBudget}
@@ -122,7 +122,7 @@ func (a *App) Parallel(ctx context.Context, files fileio.List, w Work) {
 }
 
 // add adds a file of a list to the progress. Others are in it from the start.
-func (r *parallel) add(i int, j fileio.Job) {
+func (r *parallel) add(i int, j fileio.File) {
 	if r.files.Grows() {
 		r.a.AddFile(i, j.Size)
 	}
@@ -136,8 +136,8 @@ func (r *parallel) finishList(ctx context.Context) {
 
 // parallel runs the jobs of a Work side by side.
 type parallel struct {
-	a      *App // prints; used by one goroutine
-	base   App  // copied for each file
+	a      *Run // prints; used by one goroutine
+	base   Run  // copied for each file
 	files  fileio.List
 	w      Work
 	jobs   int64 // processors
@@ -164,15 +164,15 @@ func (r *parallel) start(f func()) {
 	}
 }
 
-// fork copies the App for the work on file i. keep is that of [terminal.Terminal.Fork].
-func (r *parallel) fork(i int, keep bool) App {
+// fork copies the Run for the work on file i. keep is that of [terminal.Terminal.Fork].
+func (r *parallel) fork(i int, keep bool) Run {
 	f := r.base
 	f.Terminal, f.Workers = f.Fork(i, keep), int(r.jobs)
 	return f
 }
 
 // one works on a file.
-func (r *parallel) one(k *sideJob, j fileio.Job) {
+func (r *parallel) one(k *sideJob, j fileio.File) {
 	k.app.Entry = &runlog.Entry{Start: time.Now(), Source: terminal.ReportName(j.Name)}
 	k.end, k.err = r.w.One(&k.app, j)
 	r.a.bar(j, k.err)
@@ -181,9 +181,9 @@ func (r *parallel) one(k *sideJob, j fileio.Job) {
 
 // sideJob is a file at work.
 type sideJob struct {
-	skipped *fileio.Job // set alone, for a file that the user has excluded
+	skipped *fileio.File // set alone, for a file that the user has excluded
 	name    string
-	app     App
+	app     Run
 	end     func()
 	err     error
 	untried bool // its target cannot be written
@@ -258,7 +258,7 @@ const jobsAhead = 1 << 14
 
 // begin starts a job as soon as a place and memory are free. It returns nil if the run
 // has been stopped. before is closed when the previous job with the same target is done.
-func (r *parallel) begin(ctx context.Context, i int, j fileio.Job, before chan struct{}) *sideJob {
+func (r *parallel) begin(ctx context.Context, i int, j fileio.File, before chan struct{}) *sideJob {
 	slots, workers := int64(1), int64(1)
 	if !r.w.Light && (j.Size >= alone || j.Size == 0) { // or of unknown size
 		slots, workers = r.places, r.jobs

@@ -9,10 +9,10 @@ import (
 )
 
 // PluginFolders returns the folders in which the user wants plugins to be searched.
-func (a *App) PluginFolders() []string { return hdf5plugin.SearchPath(a.PluginPath, os.Getenv) }
+func (a *Run) PluginFolders() []string { return hdf5plugin.SearchPath(a.PluginPath, os.Getenv) }
 
 // PluginsOnDemand loads plugins when an unknown filter is needed, if the user has named folders.
-func (a *App) PluginsOnDemand() {
+func (a *Run) PluginsOnDemand() {
 	if len(a.PluginFolders()) == 0 {
 		filters.Discover(nil)
 		return
@@ -25,14 +25,14 @@ func (a *App) PluginsOnDemand() {
 }
 
 // LoadPlugins loads plugins at once.
-func (a *App) LoadPlugins() (*hdf5plugin.Set, error) {
+func (a *Run) LoadPlugins() (*hdf5plugin.Set, error) {
 	filters.Discover(nil)
 	return a.openPlugins()
 }
 
 // openPlugins registers the filters of the plugins. Folders that cannot be read cause warnings.
 // The end of the program closes the set.
-func (a *App) openPlugins() (*hdf5plugin.Set, error) {
+func (a *Run) openPlugins() (*hdf5plugin.Set, error) {
 	set, err := hdf5plugin.Open(&hdf5plugin.Options{Folders: a.PluginFolders(), Processes: a.Workers})
 	if err != nil {
 		return nil, err

@@ -11,10 +11,10 @@ import (
 )
 
 // Counting returns a context whose requests to object stores are counted for --stats.
-func (a *App) Counting(ctx context.Context) context.Context { return s3.Count(ctx, a.requests) }
+func (a *Run) Counting(ctx context.Context) context.Context { return s3.Count(ctx, a.requests) }
 
 // RequestsFlag adds --stats.
-func (a *App) RequestsFlag(cmd *cobra.Command) {
+func (a *Run) RequestsFlag(cmd *cobra.Command) {
 	on := cmd.Flags().Bool("stats", false, "print on standard error how many requests to object stores the run made")
 	Rare(cmd.Flags(), "stats")
 	a.AtExit(func() {
@@ -24,7 +24,7 @@ func (a *App) RequestsFlag(cmd *cobra.Command) {
 	})
 }
 
-func (a *App) printRequests() {
+func (a *Run) printRequests() {
 	c := a.requests.Counts()
 	if a.JSON {
 		a.Log(display.JSON(struct {

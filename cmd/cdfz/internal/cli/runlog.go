@@ -16,7 +16,7 @@ import (
 )
 
 // LogFlag adds --log.
-func (a *App) LogFlag(cmd *cobra.Command) {
+func (a *Run) LogFlag(cmd *cobra.Command) {
 	cmd.Flags().Var((*logFlag)(&a.logName), "log", "add a line of JSON for each file to `FILE`, and one with the sums")
 }
 
@@ -47,7 +47,7 @@ passed over.`
 
 // OpenLog begins the run in the log of --log, if there is one, after another run that adds to it has
 // ended. EndLog ends it.
-func (a *App) OpenLog(ctx context.Context, verb string) error {
+func (a *Run) OpenLog(ctx context.Context, verb string) error {
 	if a.logName == "" {
 		return nil
 	}
@@ -68,10 +68,10 @@ func (a *App) OpenLog(ctx context.Context, verb string) error {
 }
 
 // LogName returns the file of --log, or "".
-func (a *App) LogName() string { return a.logName }
+func (a *Run) LogName() string { return a.logName }
 
 // EndLog ends the log of a run with an exit code, and returns that, or another one if the log failed.
-func (a *App) EndLog(code int) int {
+func (a *Run) EndLog(code int) int {
 	if a.log == nil {
 		return code
 	}
@@ -83,20 +83,20 @@ func (a *App) EndLog(code int) int {
 }
 
 // Find is [fileio.IO.Find]. What fails there is in the log, too.
-func (a *App) Find(ctx context.Context, args []string, pred fileio.Pred, failed func(name string, err error)) fileio.List {
+func (a *Run) Find(ctx context.Context, args []string, pred fileio.Pred, failed func(name string, err error)) fileio.List {
 	return a.IO.Find(ctx, args, pred, a.logged(failed))
 }
 
 // Load is [fileio.List.Load]. What fails there is in the log, too.
-func (a *App) Load(ctx context.Context, files *fileio.List, failed func(name string, err error)) {
+func (a *Run) Load(ctx context.Context, files *fileio.List, failed func(name string, err error)) {
 	files.Load(ctx, a.logged(failed))
 }
 
 // FailLogged is FailFile for a file that is not worked on. It is in the log, too.
-func (a *App) FailLogged(name string, err error) { a.logged(a.FailFile)(name, err) }
+func (a *Run) FailLogged(name string, err error) { a.logged(a.FailFile)(name, err) }
 
 // logged returns a function that adds a failure to the log before it calls failed.
-func (a *App) logged(failed func(name string, err error)) func(name string, err error) {
+func (a *Run) logged(failed func(name string, err error)) func(name string, err error) {
 	return func(name string, err error) {
 		a.logEntry(&runlog.Entry{Start: time.Now(), Source: name}, err)
 		failed(name, err)
@@ -104,7 +104,7 @@ func (a *App) logged(failed func(name string, err error)) func(name string, err 
 }
 
 // logEntry completes the entry of a file and adds it to the log.
-func (a *App) logEntry(e *runlog.Entry, err error) {
+func (a *Run) logEntry(e *runlog.Entry, err error) {
 	if a.log == nil {
 		return
 	}

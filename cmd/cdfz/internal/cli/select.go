@@ -16,7 +16,7 @@ import (
 )
 
 // ListFlags adds --files-from and --null.
-func (a *App) ListFlags(cmd *cobra.Command) {
+func (a *Run) ListFlags(cmd *cobra.Command) {
 	Flags(cmd, TreeFlags, func(f *pflag.FlagSet) {
 		f.StringVar(&a.Select.From, "files-from", "", "take the names of files from `LIST`, one a line; - is standard input")
 		f.BoolVarP(&a.Select.Null, "null", "0", false, "names in LIST end in a zero byte, as find -print0 writes them")
@@ -31,7 +31,7 @@ and the run goes on.`
 
 // FilesOrList is MinFiles for verbs with --files-from. A list has at most one FILE, the folder or
 // prefix that its names are relative to.
-func (a *App) FilesOrList(cmd *cobra.Command, args []string) error {
+func (a *Run) FilesOrList(cmd *cobra.Command, args []string) error {
 	switch {
 	case a.Select.Balance && a.Select.Shard.N == 0:
 		return errors.New("--balance: expected --shard I/N too")
@@ -50,7 +50,7 @@ func (a *App) FilesOrList(cmd *cobra.Command, args []string) error {
 }
 
 // NoArchives is the error of a run that has found no file.
-func (a *App) NoArchives(args []string) {
+func (a *Run) NoArchives(args []string) {
 	if a.Select.From != "" {
 		a.FailFile(terminal.ShowName(a.Select.From), errors.New("no names in this list"))
 		return
@@ -59,7 +59,7 @@ func (a *App) NoArchives(args []string) {
 }
 
 // SelectFlags adds the flags that choose files: --files-from, --null, --include, --exclude, --shard and --balance.
-func (a *App) SelectFlags(cmd *cobra.Command) {
+func (a *Run) SelectFlags(cmd *cobra.Command) {
 	a.ListFlags(cmd)
 	Flags(cmd, TreeFlags, func(f *pflag.FlagSet) {
 		f.Var(&patternFlag{&a.Select.Rules, true}, "include", "take files and folders that match `PATTERN`,\nif no earlier pattern excludes them")

@@ -22,7 +22,7 @@ import (
 
 // converter runs the verb codec.
 type converter struct {
-	*cli.App
+	*cli.Run
 	typ   string
 	shape []uint
 	zarr  bool
@@ -42,8 +42,8 @@ type filterReport struct {
 }
 
 // Command is the verb codec.
-func Command(a *cli.App) *cobra.Command {
-	c := &converter{App: a}
+func Command(a *cli.Run) *cobra.Command {
+	c := &converter{Run: a}
 	cmd := &cobra.Command{
 		Use:   "codec",
 		Short: "Convert between Zarr's codecs and HDF5's filters",

@@ -26,7 +26,7 @@ import (
 
 // copier runs the verb copy.
 type copier struct {
-	*cli.App
+	*cli.Run
 	opts    archive.WriteOptions
 	specs   chains.Specs
 	to      copyKind
@@ -59,8 +59,8 @@ type copyReport struct {
 	Loss *report.Loss `json:"loss,omitempty"`
 }
 
-func Command(a *cli.App) *cobra.Command {
-	v := &copier{App: a}
+func Command(a *cli.Run) *cobra.Command {
+	v := &copier{Run: a}
 	cmd := &cobra.Command{
 		Use:   "copy [flags] IN OUT\n  cdfz copy [flags] --files-from LIST [FOLDER] OUT/",
 		Short: "Copy an archive or a classic file, with other filters",
@@ -216,7 +216,7 @@ func inside(out, in string) bool {
 func (v *copier) all(ctx context.Context, args []string) {
 	if !v.many {
 		name := args[0]
-		if err := v.run(ctx, fileio.Job{Name: name, Rel: fileio.BaseName(name)}); err != nil {
+		if err := v.run(ctx, fileio.File{Name: name, Rel: fileio.BaseName(name)}); err != nil {
 			v.FailFile(terminal.ShowName(name), err)
 		}
 		return
@@ -230,7 +230,7 @@ func (v *copier) all(ctx context.Context, args []string) {
 			return
 		}
 	}
-	v.Each(ctx, files, func(j fileio.Job) error {
+	v.Each(ctx, files, func(j fileio.File) error {
 		one := *v
 		one.choose(j.Name)
 		if err := one.checkKind(); err != nil {
@@ -241,9 +241,9 @@ func (v *copier) all(ctx context.Context, args []string) {
 }
 
 // run copies a file.
-func (v *copier) run(ctx context.Context, j fileio.Job) error {
+func (v *copier) run(ctx context.Context, j fileio.File) error {
 	name := j.Name
-	in, err := v.OpenJob(ctx, j)
+	in, err := v.OpenFile(ctx, j)
 	if err != nil {
 		return err
 	}

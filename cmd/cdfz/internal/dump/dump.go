@@ -26,7 +26,7 @@ import (
 
 // dumper runs the verb dump.
 type dumper struct {
-	*cli.App
+	*cli.Run
 	o     cdl.Options
 	kind  bool
 	mode  bool // print the mode of the kind, too
@@ -34,8 +34,8 @@ type dumper struct {
 	vars  string
 }
 
-func Command(a *cli.App) *cobra.Command {
-	v := &dumper{App: a}
+func Command(a *cli.Run) *cobra.Command {
+	v := &dumper{Run: a}
 	cmd := &cobra.Command{
 		Use:   "dump [flags] FILE",
 		Short: "Print a file as CDL, as ncdump does",

@@ -30,7 +30,7 @@ import (
 
 // exporter runs the verb export.
 type exporter struct {
-	*cli.App
+	*cli.Run
 	to    kind
 	spec  string        // --filters
 	chain filters.Chain // nil: the default
@@ -42,8 +42,8 @@ type exporter struct {
 }
 
 // Command makes cdfz export.
-func Command(a *cli.App) *cobra.Command {
-	v := &exporter{App: a}
+func Command(a *cli.Run) *cobra.Command {
+	v := &exporter{Run: a}
 	cmd := &cobra.Command{
 		Use:   "export [flags] FILE -o OUT",
 		Short: "Write an archive as netCDF-4 or Zarr",
@@ -209,7 +209,7 @@ func (v *exporter) write(ctx context.Context, in *fileio.Input, f *archive.File,
 // open opens FILE.
 func (v *exporter) open(ctx context.Context, name string) (in *fileio.Input, f *archive.File, err error) {
 	if fileio.IsDataset(name) {
-		in, v.dataset, f, err = v.OpenDataset(ctx, fileio.Job{Name: name})
+		in, v.dataset, f, err = v.OpenDataset(ctx, fileio.File{Name: name})
 		return in, f, err
 	}
 	return v.OpenNetCDF(ctx, name, fileio.NetCDF{Explain: fileio.ExplainNotNetCDF})
@@ -231,6 +231,6 @@ func (v *exporter) run(ctx context.Context, name string) error {
 	}
 	rep.Seconds = display.Round(time.Since(start).Seconds(), 6)
 	v.StopProgress()
-	rep.print(v.App, in)
+	rep.print(v.Run, in)
 	return nil
 }

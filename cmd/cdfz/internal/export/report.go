@@ -44,7 +44,7 @@ type omitted struct {
 }
 
 // print reports an export.
-func (rep *report) print(v *cli.App, in *fileio.Input) {
+func (rep *report) print(v *cli.Run, in *fileio.Input) {
 	for _, text := range rep.warnings {
 		v.Message("warning: %s: %s", in.Name, text)
 	}

@@ -31,7 +31,7 @@ type filterReport struct {
 	Registry string `json:"registry,omitempty"`
 }
 
-func Command(a *cli.App) *cobra.Command {
+func Command(a *cli.Run) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "filters [flags] [FILTER…]",
 		Short: "List filters and the Zarr codecs paired with them",
@@ -108,7 +108,7 @@ func reportFilter(id uint32) filterReport {
 	return r
 }
 
-func listFilters(a *cli.App) {
+func listFilters(a *cli.Run) {
 	var rows []filterReport
 	var others []string
 	for _, id := range filters.Known() {
@@ -135,7 +135,7 @@ func listFilters(a *cli.App) {
 	fmt.Fprintf(a.Out, "\nnot built in: %s\n%s\n", strings.Join(others, ", "), filters.RegistryURL)
 }
 
-func describeFilters(a *cli.App, args []string) error {
+func describeFilters(a *cli.Run, args []string) error {
 	var rows []filterReport
 	for _, arg := range args {
 		id, err := filterID(arg)

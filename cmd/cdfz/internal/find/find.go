@@ -22,7 +22,7 @@ import (
 
 // finder runs the verb find.
 type finder struct {
-	*cli.App
+	*cli.Run
 	catalogues []string
 	query      cataloguefile.Query
 	long, null bool
@@ -40,8 +40,8 @@ const maxHeld = 16 << 20
 var heading = []string{"file", "variable", "dimensions", "times", "latitudes", "longitudes"}
 
 // Command makes cdfz find.
-func Command(a *cli.App) *cobra.Command {
-	v := &finder{App: a}
+func Command(a *cli.Run) *cobra.Command {
+	v := &finder{Run: a}
 	cmd := &cobra.Command{
 		Use:   "find [flags] --catalogue CAT.parquet [NAME…]",
 		Short: "Find files in a catalogue by variables, times and places",

@@ -29,7 +29,7 @@ import (
 
 // generator runs the verb gen.
 type generator struct {
-	*cli.App
+	*cli.Run
 	o         cdlgen.Options
 	opts      archive.WriteOptions // of an archive
 	toArchive bool
@@ -48,8 +48,8 @@ type genReport struct {
 	Warnings    []string `json:"warnings,omitempty"`
 }
 
-func Command(a *cli.App) *cobra.Command {
-	v := &generator{App: a}
+func Command(a *cli.Run) *cobra.Command {
+	v := &generator{Run: a}
 	cmd := &cobra.Command{
 		Use:   "gen [flags] FILE",
 		Short: "Make a netCDF file or an archive from CDL, as ncgen does",
@@ -125,7 +125,7 @@ func (v *generator) run(ctx context.Context, name string) error {
 	defer f.Close()
 	rep := &genReport{File: terminal.ReportName(name), Format: cdl.Kind(f.Header.Version), Dims: len(f.Header.Dims), Vars: len(f.Header.Vars),
 		Records: f.Header.NumRecs, Size: f.Size()}
-	if rep.Target, err = v.TargetPath(fileio.Job{Name: name, Rel: filepath.Base(name)}, v.rename); err != nil {
+	if rep.Target, err = v.TargetPath(fileio.File{Name: name, Rel: filepath.Base(name)}, v.rename); err != nil {
 		return err
 	}
 	if v.toArchive {

@@ -25,15 +25,15 @@ import (
 
 // getter runs the verb get.
 type getter struct {
-	*cli.App
+	*cli.Run
 	format  exports.Format
 	o       exports.Options
 	explain bool
 }
 
 // Command makes the verb get.
-func Command(a *cli.App) *cobra.Command {
-	v := &getter{App: a}
+func Command(a *cli.Run) *cobra.Command {
+	v := &getter{Run: a}
 	cmd := &cobra.Command{
 		Use:   "get [flags] FILE VAR[SELECTION]…",
 		Short: "Write parts of variables as CSV, JSON, npy, raw values or netCDF",
@@ -247,7 +247,7 @@ func (v *getter) run(ctx context.Context, name string, selections []*exports.Sel
 		if v.Stopped(ctx) {
 			break
 		}
-		path, err := v.TargetPath(fileio.Job{Rel: name}, func(name string) (string, error) { return name, nil })
+		path, err := v.TargetPath(fileio.File{Rel: name}, func(name string) (string, error) { return name, nil })
 		if err != nil {
 			return err
 		}

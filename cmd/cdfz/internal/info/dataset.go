@@ -37,7 +37,7 @@ type datasetVar struct {
 }
 
 // dataset reports joined files. It opens the first of them only.
-func (v *informer) dataset(ctx context.Context, j fileio.Job) error {
+func (v *informer) dataset(ctx context.Context, j fileio.File) error {
 	if v.sha256 || v.blocks || v.why {
 		return errors.New("--sha256, --blocks and --why are for archives, found a description of joined files")
 	}

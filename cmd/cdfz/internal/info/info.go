@@ -21,12 +21,12 @@ import (
 
 // informer runs the verb info.
 type informer struct {
-	*cli.App
+	*cli.Run
 	blocks, why, sha256 bool
 }
 
-func Command(a *cli.App) *cobra.Command {
-	v := &informer{App: a}
+func Command(a *cli.Run) *cobra.Command {
+	v := &informer{Run: a}
 	cmd := &cobra.Command{
 		Use:   "info [flags] FILE…",
 		Short: "Show the contents of archives",
@@ -79,7 +79,7 @@ func (v *informer) run(ctx context.Context, args []string) {
 	files := v.Find(ctx, args, fileio.Archives, failed)
 	defer files.Close()
 	none := func() { v.FailFile(strings.Join(args, ", "), errors.New("no archives below this folder")) }
-	if len(files.Jobs) == 0 && !files.Grows() && failedFiles == 0 && !v.Stopped(ctx) {
+	if len(files.Files) == 0 && !files.Grows() && failedFiles == 0 && !v.Stopped(ctx) {
 		none()
 		return
 	}
@@ -88,7 +88,7 @@ func (v *informer) run(ctx context.Context, args []string) {
 	var count, sizes, stored int64
 	first := true
 	some := false
-	v.Each(ctx, files, func(j fileio.Job) error {
+	v.Each(ctx, files, func(j fileio.File) error {
 		some = true
 		if fileio.IsDataset(j.Name) && !list {
 			if !first && !v.JSON {
@@ -135,7 +135,7 @@ func (v *informer) run(ctx context.Context, args []string) {
 }
 
 // show reports one archive in full.
-func (v *informer) show(ctx context.Context, j fileio.Job, in *fileio.Input, f *archive.File) error {
+func (v *informer) show(ctx context.Context, j fileio.File, in *fileio.Input, f *archive.File) error {
 	rep, err := makeInfo(ctx, terminal.ReportName(j.Name), in.Size, f)
 	if err != nil {
 		return err
@@ -171,7 +171,7 @@ func (v *informer) show(ctx context.Context, j fileio.Job, in *fileio.Input, f *
 
 // printSum prints the SHA-256 of the netCDF file as sha256sum does, with the file name
 // that restore would use.
-func (v *informer) printSum(j fileio.Job, f *archive.File) error {
+func (v *informer) printSum(j fileio.File, f *archive.File) error {
 	info, _ := f.Info()
 	name, err := fileio.StripSuffix(j.LocalName())
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 
 // joiner runs the verb join.
 type joiner struct {
-	*cli.App
+	*cli.Run
 	dim, fresh string // --dim, --new
 	vars       []string
 	first      bool
@@ -32,8 +32,8 @@ type joiner struct {
 }
 
 // Command makes cdfz join.
-func Command(a *cli.App) *cobra.Command {
-	v := &joiner{App: a}
+func Command(a *cli.Run) *cobra.Command {
+	v := &joiner{Run: a}
 	cmd := &cobra.Command{
 		Use:   "join [flags] -o OUT.ncml FILE…",
 		Short: "Describe many files as one dataset, joined along time or a new dimension",
@@ -204,7 +204,7 @@ func (v *joiner) locations(ctx context.Context, args []string) (locations []stri
 	v.Select.Repeats = true // as members
 	files := v.Find(ctx, args, fileio.Archives, failed)
 	defer files.Close()
-	v.Each(ctx, files, func(j fileio.Job) error {
+	v.Each(ctx, files, func(j fileio.File) error {
 		if len(locations) == joined.MaxMembers {
 			return fmt.Errorf("expected at most %d files, found more", joined.MaxMembers)
 		}

@@ -22,7 +22,7 @@ import (
 // program if the user is not root.
 const mountGrace = 10 * time.Second
 
-func Command(a *cli.App) *cobra.Command {
+func Command(a *cli.Run) *cobra.Command {
 	var o fusefs.Options
 	cmd := &cobra.Command{
 		Use:   "mount [flags] SRC MNT",
@@ -71,7 +71,7 @@ Linux with 64 bits only. Users other than root need the program fusermount3 (Deb
 }
 
 // serveMount mounts and waits for the end.
-func serveMount(ctx context.Context, a *cli.App, src, at string, o *fusefs.Options) error {
+func serveMount(ctx context.Context, a *cli.Run, src, at string, o *fusefs.Options) error {
 	s, err := fusefs.Mount(src, at, o)
 	if err != nil {
 		return err
@@ -90,7 +90,7 @@ func serveMount(ctx context.Context, a *cli.App, src, at string, o *fusefs.Optio
 }
 
 // failMount reports an error of mounting.
-func failMount(a *cli.App, at string, err error) {
+func failMount(a *cli.Run, at string, err error) {
 	var p *fs.PathError
 	if errors.As(err, &p) {
 		at, err = p.Path, p.Err

@@ -23,7 +23,7 @@ import (
 
 // protector runs the verb parity.
 type protector struct {
-	*cli.App
+	*cli.Run
 	share parity.Share
 }
 
@@ -42,8 +42,8 @@ type added struct {
 const DefaultShare parity.Share = 5
 
 // Command returns the verb parity.
-func Command(a *cli.App) *cobra.Command {
-	v := &protector{App: a, share: DefaultShare}
+func Command(a *cli.Run) *cobra.Command {
+	v := &protector{Run: a, share: DefaultShare}
 	cmd := &cobra.Command{
 		Use:   "parity [flags] FILE…",
 		Short: "Add parity to archives, or change or remove it",
@@ -71,7 +71,7 @@ cdfz repair -f cuts them off.`,
 			files := v.Find(cmd.Context(), args, fileio.Archives, v.FailFile)
 			defer files.Close()
 			v.StartProgress("parity", files.Sizes()...)
-			v.Each(cmd.Context(), files, func(j fileio.Job) error { return v.one(cmd.Context(), j) }, v.FailFile)
+			v.Each(cmd.Context(), files, func(j fileio.File) error { return v.one(cmd.Context(), j) }, v.FailFile)
 			return nil
 		},
 	}
@@ -87,7 +87,7 @@ cdfz repair -f cuts them off.`,
 }
 
 // one changes the parity of one archive.
-func (v *protector) one(ctx context.Context, j fileio.Job) error {
+func (v *protector) one(ctx context.Context, j fileio.File) error {
 	in, err := v.OpenToChange(ctx, j)
 	if err != nil {
 		return err

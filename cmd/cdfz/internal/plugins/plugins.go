@@ -62,7 +62,7 @@ type pairReport struct {
 var parts = []string{"path", "list", "pairs"}
 
 // Command is the verb plugins.
-func Command(a *cli.App) *cobra.Command {
+func Command(a *cli.Run) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plugins [flags] [path|list|pairs]…",
 		Short: "List HDF5 plugins, and the codecs paired with them",
@@ -106,7 +106,7 @@ does not restore exactly are not written, so lossy filters can only decode.`,
 	return cmd
 }
 
-func list(a *cli.App, parts []string) {
+func list(a *cli.Run, parts []string) {
 	r := report{Path: a.PluginFolders()}
 	found := 0
 	if slices.Contains(parts, "list") || slices.Contains(parts, "pairs") {
@@ -143,7 +143,7 @@ func list(a *cli.App, parts []string) {
 }
 
 // explainNone tells on standard error why no plugins are listed, unless the search path does.
-func explainNone(a *cli.App, parts, path []string, found int) {
+func explainNone(a *cli.Run, parts, path []string, found int) {
 	switch listed := slices.Contains(parts, "path"); {
 	case found > 0:
 		a.Message("no plugin in %s can be used: cdfz plugins list has the reasons", strings.Join(path, ", "))
@@ -196,7 +196,7 @@ func pairRows(pairs []hdf5plugin.Pair, builtIn []uint32) []pairReport {
 	return out
 }
 
-func printPath(a *cli.App, path []string) {
+func printPath(a *cli.Run, path []string) {
 	if len(path) == 0 {
 		a.Print("no search path: name folders with --plugin-path or HDF5_PLUGIN_PATH. The word default stands for:")
 		for _, dir := range hdf5plugin.DefaultFolders() {
@@ -210,7 +210,7 @@ func printPath(a *cli.App, path []string) {
 	}
 }
 
-func printLibraries(a *cli.App, libraries []libraryReport) {
+func printLibraries(a *cli.Run, libraries []libraryReport) {
 	a.Print("")
 	a.Print("libraries:")
 	for _, l := range libraries {
@@ -246,7 +246,7 @@ func printLibraries(a *cli.App, libraries []libraryReport) {
 	}
 }
 
-func printPairs(a *cli.App, pairs []pairReport) {
+func printPairs(a *cli.Run, pairs []pairReport) {
 	a.Print("")
 	rows := [][]string{{"id", "name", "codec", "use", "library"}}
 	for _, p := range pairs {

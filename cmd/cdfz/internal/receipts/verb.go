@@ -26,7 +26,7 @@ import (
 
 // checker runs the verb receipts.
 type checker struct {
-	*cli.App
+	*cli.Run
 	quick    bool
 	stats    bool
 	root     string // --root, "" for none
@@ -59,8 +59,8 @@ type checkSum struct {
 }
 
 // Command makes the verb receipts.
-func Command(a *cli.App) *cobra.Command {
-	v := &checker{App: a, index: map[string]int{}}
+func Command(a *cli.Run) *cobra.Command {
+	v := &checker{Run: a, index: map[string]int{}}
 	cmd := &cobra.Command{
 		Use:   "receipts [flags] FILE…",
 		Short: "Check receipts of archived files against the archives",
@@ -245,13 +245,13 @@ func (v *checker) read(ctx context.Context, name string) error {
 func (v *checker) check(ctx context.Context) {
 	var files fileio.List
 	for i, c := range v.archives {
-		files.Jobs = append(files.Jobs, fileio.Job{Name: c.path, Rel: c.path, Size: c.list[0].ArchiveSize, N: i})
+		files.Files = append(files.Files, fileio.File{Name: c.path, Rel: c.path, Size: c.list[0].ArchiveSize, N: i})
 	}
 	v.StartProgress("receipts", files.Sizes()...)
 	fresh := *v // sums in v change while files are at work
-	v.Parallel(ctx, files, cli.Work{Fixed: 24 << 20, PerByte: 8, Failed: v.FailFile, One: func(a *cli.App, j fileio.Job) (func(), error) {
+	v.Parallel(ctx, files, cli.Work{Fixed: 24 << 20, PerByte: 8, Failed: v.FailFile, One: func(a *cli.Run, j fileio.File) (func(), error) {
 		w := fresh
-		w.App = a
+		w.Run = a
 		c := v.archives[j.N]
 		got, err := image{}, c.err
 		if err == nil {

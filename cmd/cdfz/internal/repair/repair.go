@@ -29,14 +29,14 @@ import (
 
 // repairer runs the verb repair.
 type repairer struct {
-	*cli.App
+	*cli.Run
 	quick bool
 	from  second
 	sum   sum
 }
 
-func Command(a *cli.App) *cobra.Command {
-	v := &repairer{App: a}
+func Command(a *cli.Run) *cobra.Command {
+	v := &repairer{Run: a}
 	cmd := &cobra.Command{
 		Use:   "repair [flags] FILE…",
 		Short: "Repair archives, from parity or a second copy",
@@ -134,9 +134,9 @@ func (v *repairer) run(ctx context.Context, args []string) {
 		}
 	}
 	v.StartProgress("repair", files.Sizes()...)
-	v.Parallel(ctx, files, cli.Work{Failed: failed, Fixed: 48 << 20, PerByte: 8, One: func(a *cli.App, j fileio.Job) (func(), error) {
+	v.Parallel(ctx, files, cli.Work{Failed: failed, Fixed: 48 << 20, PerByte: 8, One: func(a *cli.Run, j fileio.File) (func(), error) {
 		w := *v
-		w.App = a
+		w.Run = a
 		rep, err := w.one(ctx, j)
 		return func() {
 			if err == nil {
@@ -160,7 +160,7 @@ func (v *repairer) run(ctx context.Context, args []string) {
 }
 
 // one repairs a file. An error of class ErrCorrupt means that it is beyond repair.
-func (v *repairer) one(ctx context.Context, j fileio.Job) (*repairReport, error) {
+func (v *repairer) one(ctx context.Context, j fileio.File) (*repairReport, error) {
 	in, err := v.OpenToChange(ctx, j)
 	if err != nil {
 		return nil, err
@@ -231,7 +231,7 @@ func (v *repairer) mend(ctx context.Context, in *fileio.Input, second *repair.Se
 }
 
 // finish writes what was repaired, and reports it.
-func (v *repairer) finish(ctx context.Context, j fileio.Job, in *fileio.Input, w *work) (rep *repairReport, err error) {
+func (v *repairer) finish(ctx context.Context, j fileio.File, in *fileio.Input, w *work) (rep *repairReport, err error) {
 	h, p := w.h, w.p
 	rep = &repairReport{
 		File: terminal.ReportName(j.Name), Target: terminal.ReportName(j.Name), Parity: report.Healed(h), Intact: p.Intact() && !h.Changed(), Identical: p.Identical, Blocks: p.Blocks, Kept: p.Keep, Headers: p.Headers,
@@ -339,9 +339,9 @@ func (v *repairer) healOnly(ctx context.Context, in *fileio.Input, w *work) erro
 
 // checkRepaired compares the SHA-256 of the image if nothing else shows whether the
 // repair was right.
-func (v *repairer) checkRepaired(ctx context.Context, j fileio.Job, rep *repairReport) error {
+func (v *repairer) checkRepaired(ctx context.Context, j fileio.File, rep *repairReport) error {
 	if v.Dest != "" {
-		j = fileio.Job{Name: rep.Target}
+		j = fileio.File{Name: rep.Target}
 	}
 	in, r, err := v.OpenArchive(ctx, j)
 	if err != nil {
@@ -352,7 +352,7 @@ func (v *repairer) checkRepaired(ctx context.Context, j fileio.Job, rep *repairR
 }
 
 // repairTo writes a new archive.
-func (v *repairer) repairTo(ctx context.Context, j fileio.Job, in *fileio.Input, p *repair.Repaired, rep *repairReport) error {
+func (v *repairer) repairTo(ctx context.Context, j fileio.File, in *fileio.Input, p *repair.Repaired, rep *repairReport) error {
 	path, err := v.TargetPath(j, func(s string) (string, error) { return s, nil })
 	if err != nil {
 		return err

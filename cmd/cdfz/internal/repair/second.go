@@ -53,7 +53,7 @@ func isFolder(name string) bool {
 }
 
 // of returns the name of the copy of a file.
-func (s *second) of(j fileio.Job) (string, error) {
+func (s *second) of(j fileio.File) (string, error) {
 	switch {
 	case !s.folder:
 		return s.name, nil
@@ -74,7 +74,7 @@ func (s *second) of(j fileio.Job) (string, error) {
 }
 
 // mendFrom is mend with the second copy. found is the error without it, or nil.
-func (v *repairer) mendFrom(ctx context.Context, j fileio.Job, in *fileio.Input, found error) (*work, error) {
+func (v *repairer) mendFrom(ctx context.Context, j fileio.File, in *fileio.Input, found error) (*work, error) {
 	name, err := v.from.of(j)
 	if err != nil {
 		return nil, err
@@ -120,7 +120,7 @@ func (v *repairer) mendFrom(ctx context.Context, j fileio.Job, in *fileio.Input,
 }
 
 // replace replaces an archive by another one of the same netCDF file, which is read without its index first.
-func (v *repairer) replace(ctx context.Context, j fileio.Job, in, other *fileio.Input) (*repairReport, error) {
+func (v *repairer) replace(ctx context.Context, j fileio.File, in, other *fileio.Input) (*repairReport, error) {
 	if _, err := verify.Walk(ctx, other.R, other.Size, &verify.WalkOptions{Workers: v.Workers, Memory: v.BlockMemory()}); err != nil {
 		return nil, err
 	}

@@ -12,7 +12,7 @@ import (
 
 // dataset writes joined files as one netCDF file. There is no sum of it to compare with. The blocks of
 // archives are checked as always.
-func (v *restorer) dataset(ctx context.Context, j fileio.Job) error {
+func (v *restorer) dataset(ctx context.Context, j fileio.File) error {
 	in, _, f, err := v.OpenDataset(ctx, j)
 	if err != nil {
 		return err

@@ -25,7 +25,7 @@ import (
 
 // restorer runs the verb restore.
 type restorer struct {
-	*cli.App
+	*cli.Run
 	salvages bool // damaged archives
 	folders  bool // a FILE is a folder, and an earlier run may have restored some of its files
 	sha256   bool // is always compared
@@ -63,8 +63,8 @@ func (s *restoreSum) add(t *restoreSum) {
 	s.ArchiveSize += t.ArchiveSize
 }
 
-func Command(a *cli.App) *cobra.Command {
-	v := &restorer{App: a}
+func Command(a *cli.Run) *cobra.Command {
+	v := &restorer{Run: a}
 	cmd := &cobra.Command{
 		Use:   "restore [flags] FILE…",
 		Short: "Restore netCDF files: x.nc.cdfz becomes x.nc next to it",
@@ -170,9 +170,9 @@ func (v *restorer) run(ctx context.Context, args []string) {
 	v.StartProgress("restore", files.Sizes()...)
 	fresh := *v // sums in v change while files are at work
 	fresh.sum = restoreSum{}
-	v.Parallel(ctx, files, cli.Work{Failed: failed, Fixed: 24 << 20, PerByte: 8, One: func(a *cli.App, j fileio.Job) (func(), error) {
+	v.Parallel(ctx, files, cli.Work{Failed: failed, Fixed: 24 << 20, PerByte: 8, One: func(a *cli.Run, j fileio.File) (func(), error) {
 		w := fresh
-		w.App = a
+		w.Run = a
 		one := w.one
 		switch {
 		case fileio.IsDataset(j.Name) && v.salvages:
@@ -207,7 +207,7 @@ func (v *restorer) run(ctx context.Context, args []string) {
 }
 
 // one restores one file.
-func (v *restorer) one(ctx context.Context, j fileio.Job) error {
+func (v *restorer) one(ctx context.Context, j fileio.File) error {
 	in, f, err := v.OpenArchive(ctx, j)
 	if err != nil {
 		return err
@@ -258,11 +258,11 @@ func (v *restorer) restored(rep *restoreReport) {
 
 // isDone reports whether a target below a folder exists and has the content that would be
 // restored, and reports such a file. Making the target finds any other obstacle.
-func (v *restorer) isDone(ctx context.Context, j fileio.Job, path string, info *archive.Info) (bool, error) {
+func (v *restorer) isDone(ctx context.Context, j fileio.File, path string, info *archive.Info) (bool, error) {
 	if !v.folders || v.Force || v.Dest == terminal.StdoutName || s3.IsURL(path) {
 		return false, nil
 	}
-	t, err := fileio.OpenFile(path, os.O_RDONLY)
+	t, err := fileio.OpenRegular(path, os.O_RDONLY)
 	if err != nil {
 		return false, nil
 	}

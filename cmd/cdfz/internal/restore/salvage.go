@@ -29,8 +29,8 @@ type salvageReport struct {
 }
 
 // salvage restores the intact parts of one file.
-func (v *restorer) salvage(ctx context.Context, j fileio.Job) error {
-	in, err := v.OpenJob(ctx, j)
+func (v *restorer) salvage(ctx context.Context, j fileio.File) error {
+	in, err := v.OpenFile(ctx, j)
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ type options struct {
 	oneOwner bool
 }
 
-func Command(a *cli.App) *cobra.Command {
+func Command(a *cli.Run) *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
 		Use:   "run [flags] [--] CMD [ARG]…",
@@ -109,7 +109,7 @@ other than root, user namespaces.`,
 const leaving = time.Second
 
 // start runs the command and sets the exit code.
-func (o *options) start(a *cli.App, cmd *cobra.Command, args []string) {
+func (o *options) start(a *cli.Run, cmd *cobra.Command, args []string) {
 	signals := stop.Take()
 	names := o.folders
 	if len(names) == 0 {
@@ -185,7 +185,7 @@ func again(cmd *cobra.Command, folders []string, role mountns.Role, socket int, 
 }
 
 // enter mounts the folders and becomes the command.
-func (o *options) enter(a *cli.App, args []string) {
+func (o *options) enter(a *cli.Run, args []string) {
 	wd, err := os.Getwd()
 	if err == nil {
 		err = mountns.Enter(o.socket, o.folders)
@@ -216,7 +216,7 @@ func cause(err error) error {
 }
 
 // serve serves the folders.
-func (o *options) serve(a *cli.App) {
+func (o *options) serve(a *cli.Run) {
 	o.mount.Workers, o.mount.OneOwner = a.Workers, o.oneOwner
 	if o.mount.Cache == 0 {
 		o.mount.Cache = fusefs.DefaultCache
@@ -254,7 +254,7 @@ func shown(path string) string {
 const instead = "use cdfz mount, which needs fusermount3, or cdfz serve, or cdfz restore"
 
 // fail reports an error of the verb itself.
-func fail(a *cli.App, err error) {
+func fail(a *cli.Run, err error) {
 	name := "run"
 	var p *fs.PathError
 	if errors.As(err, &p) {

@@ -33,7 +33,7 @@ type flags struct {
 }
 
 // Command makes cdfz serve.
-func Command(a *cli.App) *cobra.Command {
+func Command(a *cli.Run) *cobra.Command {
 	var o flags
 	cmd := &cobra.Command{
 		Use:   "serve [flags] SRC",
@@ -111,7 +111,7 @@ to localhost, IP addresses, the host of --listen, the names in the certificate a
 }
 
 // run serves until ctx ends. The name is that of what an error is about.
-func run(ctx context.Context, a *cli.App, src string, o *flags) (name string, err error) {
+func run(ctx context.Context, a *cli.Run, src string, o *flags) (name string, err error) {
 	if o.auth != "" {
 		users, err := server.OpenUserFile(o.auth, func(err error) { a.Message("%s: %s", o.auth, terminal.PlainText(err, o.auth)) })
 		if err != nil {
@@ -145,7 +145,7 @@ func run(ctx context.Context, a *cli.App, src string, o *flags) (name string, er
 
 // lines prints the access log. It is safe for concurrent use.
 type lines struct {
-	a  *cli.App
+	a  *cli.Run
 	mu sync.Mutex
 }
 

@@ -54,7 +54,7 @@ func (o *originals) check(args []string, list bool) error {
 }
 
 // of returns the original of an archive.
-func (o *originals) of(j fileio.Job) (string, error) {
+func (o *originals) of(j fileio.File) (string, error) {
 	if !o.folder {
 		return o.names[j.N], nil
 	}
@@ -70,7 +70,7 @@ func (o *originals) of(j fileio.Job) (string, error) {
 
 // openOriginal opens the original of an archive. If a folder of originals does not have it, it is the first
 // compressed file with its name.
-func (v *verifier) openOriginal(ctx context.Context, j fileio.Job) (in *fileio.Input, name string, err error) {
+func (v *verifier) openOriginal(ctx context.Context, j fileio.File) (in *fileio.Input, name string, err error) {
 	if name, err = v.against.of(j); err != nil {
 		return nil, "", err
 	}
@@ -94,7 +94,7 @@ func (v *verifier) openOriginal(ctx context.Context, j fileio.Job) (in *fileio.I
 // compare compares the original of an archive with the size and the SHA-256 of its
 // image, and notes it in the report. The archive itself is no original of its own, and nothing that cdfz shows
 // is one.
-func (v *verifier) compare(ctx context.Context, j fileio.Job, arch *fileio.Input, rep *verifyReport) error {
+func (v *verifier) compare(ctx context.Context, j fileio.File, arch *fileio.Input, rep *verifyReport) error {
 	in, name, err := v.openOriginal(ctx, j)
 	if err != nil {
 		return err

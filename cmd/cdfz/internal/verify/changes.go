@@ -58,7 +58,7 @@ func (v *verifier) looksFor(ctx context.Context, args []string, files *fileio.Li
 	var dirs []string
 	for _, arg := range args {
 		if isDir(arg) {
-			s.AddRoot(placeOf(v.App, arg))
+			s.AddRoot(placeOf(v.Run, arg))
 		} else if !s3.IsPrefix(arg) {
 			continue
 		}
@@ -68,7 +68,7 @@ func (v *verifier) looksFor(ctx context.Context, args []string, files *fileio.Li
 		return
 	}
 	found := map[statefile.Key]bool{}
-	for _, j := range files.Jobs {
+	for _, j := range files.Files {
 		if key := statefile.KeyOf(v.nameInState(j.Name)); s.Has(key) {
 			found[key] = true
 		}
@@ -82,7 +82,7 @@ func (v *verifier) looksFor(ctx context.Context, args []string, files *fileio.Li
 			if remote.IsURL(dir) {
 				place = terminal.ReportName(dir)
 			} else {
-				place = s.Named(placeOf(v.App, dir))
+				place = s.Named(placeOf(v.Run, dir))
 			}
 			rel, ok := statefile.Below(name, place)
 			if !ok || !isArchive(rel) || !v.Select.Chooses(rel) || slices.ContainsFunc(unread, func(u string) bool { return reads(dir, rel, u) }) || there(dir, rel) {
@@ -184,7 +184,7 @@ func (v *verifier) hinted(err error) error {
 }
 
 // acceptsGone forgets a file that the state has and that is not there, if the user accepts that.
-func (v *verifier) acceptsGone(j fileio.Job) bool {
+func (v *verifier) acceptsGone(j fileio.File) bool {
 	if !v.scrub.accept || !v.keepsState(j.Name) {
 		return false
 	}
@@ -218,7 +218,7 @@ func (v *verifier) acceptMissing(args []string) []string {
 			rest = append(rest, arg)
 			continue
 		}
-		place := v.scrub.state.Named(placeOf(v.App, arg))
+		place := v.scrub.state.Named(placeOf(v.Run, arg))
 		list := v.missing(func(name string) (string, bool) {
 			rel, ok := statefile.Below(name, place)
 			return statefile.Join(arg, rel), ok

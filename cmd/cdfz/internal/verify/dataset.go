@@ -26,7 +26,7 @@ type datasetReport struct {
 
 // dataset checks that joined files are those that were joined and still fit together, and every byte of
 // the archives among them.
-func (v *verifier) dataset(ctx context.Context, j fileio.Job) (verdict, error) {
+func (v *verifier) dataset(ctx context.Context, j fileio.File) (verdict, error) {
 	if v.against.given() || v.scrub.chooses() {
 		return broken, errors.New("--against, --state and --sample are for archives, found a description of joined files")
 	}
@@ -50,7 +50,7 @@ func (v *verifier) dataset(ctx context.Context, j fileio.Job) (verdict, error) {
 	for _, name := range archives {
 		member := *entry
 		v.Entry = &member
-		found, err := v.one(ctx, fileio.Job{Name: name})
+		found, err := v.one(ctx, fileio.File{Name: name})
 		v.Entry = entry
 		if err != nil {
 			return broken, fmt.Errorf("%s: %w", terminal.ShowName(name), err)
@@ -87,7 +87,7 @@ func (v *verifier) dataset(ctx context.Context, j fileio.Job) (verdict, error) {
 
 // archivesOf returns the names of the archives among the members, each once. It opens all members, so that
 // those that were replaced are named.
-func (v *verifier) archivesOf(ctx context.Context, j fileio.Job, d *joined.Dataset) (names []string, err error) {
+func (v *verifier) archivesOf(ctx context.Context, j fileio.File, d *joined.Dataset) (names []string, err error) {
 	seen := map[string]bool{}
 	var errs []error
 	for i := range d.Description().Members {
@@ -112,7 +112,7 @@ func (v *verifier) archivesOf(ctx context.Context, j fileio.Job, d *joined.Datas
 }
 
 // allBut reports all but the last of the errors that are joined in one, and returns that.
-func (v *verifier) allBut(j fileio.Job, err error) error {
+func (v *verifier) allBut(j fileio.File, err error) error {
 	list, ok := err.(interface{ Unwrap() []error })
 	if !ok {
 		return err

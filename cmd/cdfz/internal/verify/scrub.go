@@ -57,7 +57,7 @@ func (s *scrub) addFlags(cmd *cobra.Command) {
 }
 
 // open opens the state, after another run that adds to it has ended.
-func (s *scrub) open(ctx context.Context, a *cli.App, args []string) error {
+func (s *scrub) open(ctx context.Context, a *cli.Run, args []string) error {
 	if s.rate > 0 {
 		s.limiter = rate.NewLimiter(rate.Limit(s.rate), int(min(s.rate, burst)))
 	}
@@ -86,7 +86,7 @@ func (s *scrub) open(ctx context.Context, a *cli.App, args []string) error {
 
 // placeOf returns the absolute path of a file or folder without symbolic links to folders, or a URL without
 // secrets.
-func placeOf(a *cli.App, name string) string {
+func placeOf(a *cli.Run, name string) string {
 	switch {
 	case remote.IsURL(name):
 		return terminal.ReportName(name)
@@ -145,13 +145,13 @@ func (v *verifier) keepsState(name string) bool {
 // due keeps the archives of a run that are due, in the order in which they are checked.
 func (v *verifier) due(files *fileio.List) {
 	type dated struct {
-		fileio.Job
+		fileio.File
 		last int64
 	}
 	total := int64(0)
 	var list []dated
-	for _, j := range files.Jobs {
-		d := dated{Job: j}
+	for _, j := range files.Files {
+		d := dated{File: j}
 		total += j.Size
 		if v.keepsState(j.Name) {
 			name, id := v.nameInState(j.Name), statefile.ListedIdentity(&j)
@@ -170,9 +170,9 @@ func (v *verifier) due(files *fileio.List) {
 	}
 	slices.SortStableFunc(list, func(a, b dated) int { return cmp.Compare(a.last, b.last) })
 	want := int64(v.scrub.sample * float64(total))
-	files.Jobs = files.Jobs[:0]
-	for sum := int64(0); len(list) > 0 && (v.scrub.sample == 0 || sum < want || len(files.Jobs) == 0); list = list[1:] {
-		files.Jobs = append(files.Jobs, list[0].Job)
+	files.Files = files.Files[:0]
+	for sum := int64(0); len(list) > 0 && (v.scrub.sample == 0 || sum < want || len(files.Files) == 0); list = list[1:] {
+		files.Files = append(files.Files, list[0].File)
 		sum += list[0].Size
 	}
 }
@@ -182,7 +182,7 @@ func (v *verifier) due(files *fileio.List) {
 func (v *verifier) recent(at int64) bool { return v.scrub.older > 0 && at > max(0, v.scrub.limit) }
 
 // passesOver reports whether a file that is open now was proved before and is not due, and says so.
-func (v *verifier) passesOver(j fileio.Job, in *fileio.Input) bool {
+func (v *verifier) passesOver(j fileio.File, in *fileio.Input) bool {
 	if !v.keepsState(j.Name) || v.scrub.older == 0 {
 		return false
 	}
@@ -198,7 +198,7 @@ func (v *verifier) passesOver(j fileio.Job, in *fileio.Input) bool {
 	return true
 }
 
-func (v *verifier) passOver(j fileio.Job, last int64) {
+func (v *verifier) passOver(j fileio.File, last int64) {
 	reason := "proved on " + time.Unix(0, last).UTC().Format(time.RFC3339)
 	switch {
 	case v.JSON:
@@ -210,7 +210,7 @@ func (v *verifier) passOver(j fileio.Job, last int64) {
 
 // note notes in the state that an archive was proved. It is an error if the archive has to hold another
 // netCDF file, unless the user accepts that: then before is the SHA-256 of that file.
-func (v *verifier) note(j fileio.Job, in *fileio.Input, sha256 string, start time.Time) (before string, err error) {
+func (v *verifier) note(j fileio.File, in *fileio.Input, sha256 string, start time.Time) (before string, err error) {
 	if !v.keepsState(j.Name) {
 		return "", nil
 	}

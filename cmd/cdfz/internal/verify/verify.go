@@ -25,7 +25,7 @@ import (
 
 // verifier runs the verb verify.
 type verifier struct {
-	*cli.App
+	*cli.Run
 	against originals
 	scrub   scrub
 	sha256  bool
@@ -54,8 +54,8 @@ type verifyReport struct {
 	Loss *report.Loss `json:"loss,omitempty"`
 }
 
-func Command(a *cli.App) *cobra.Command {
-	v := &verifier{App: a}
+func Command(a *cli.Run) *cobra.Command {
+	v := &verifier{Run: a}
 	cmd := &cobra.Command{
 		Use:   "verify [flags] FILE…",
 		Short: "Check every byte of archives",
@@ -179,7 +179,7 @@ func (v *verifier) run(ctx context.Context, args []string) {
 			return
 		}
 	}
-	all := len(files.Jobs)
+	all := len(files.Files)
 	if v.scrub.chooses() {
 		v.due(&files)
 	}
@@ -189,9 +189,9 @@ func (v *verifier) run(ctx context.Context, args []string) {
 	}
 	v.StartProgress("verify", files.Sizes()...)
 	fresh := *v // counts in v change while files are at work
-	v.Parallel(ctx, files, cli.Work{Failed: failed, Fixed: 24 << 20, PerByte: 8, One: func(a *cli.App, j fileio.Job) (func(), error) {
+	v.Parallel(ctx, files, cli.Work{Failed: failed, Fixed: 24 << 20, PerByte: 8, One: func(a *cli.Run, j fileio.File) (func(), error) {
 		w := fresh
-		w.App = a
+		w.Run = a
 		one := w.one
 		if fileio.IsDataset(j.Name) {
 			one = w.dataset
@@ -242,8 +242,8 @@ const (
 
 // one checks a file and prints its damage. The error is for files that could not be
 // checked or differ from the original.
-func (v *verifier) one(ctx context.Context, j fileio.Job) (verdict, error) {
-	in, err := v.OpenJob(ctx, j)
+func (v *verifier) one(ctx context.Context, j fileio.File) (verdict, error) {
+	in, err := v.OpenFile(ctx, j)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) && v.acceptsGone(j) {
 			return missing, nil

@@ -20,11 +20,11 @@ import (
 // system, a folder of targets that is gone or closed, or a store that refuses.
 type Barrier struct {
 	Place  string // of the targets, as messages show it
-	covers func(Job) bool
+	covers func(File) bool
 }
 
 // Covers reports whether the target of a file cannot be written either. b may be nil.
-func (b *Barrier) Covers(j Job) bool { return b != nil && b.covers(j) }
+func (b *Barrier) Covers(j File) bool { return b != nil && b.covers(j) }
 
 // ofTarget marks an error of the object that is a target.
 type ofTarget struct{ error }
@@ -43,11 +43,11 @@ func OfTarget(err error) error {
 var fullOrReadOnly = []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS}
 
 // Barrier returns what an error of a file means for the targets of others, nil if it concerns this file alone.
-func (a *IO) Barrier(j Job, err error) *Barrier {
+func (a *IO) Barrier(j File, err error) *Barrier {
 	if s3.IsURL(a.Dest) {
 		var target *ofTarget
 		if errors.As(err, &target) && refusesAll(target) {
-			return &Barrier{terminal.ShowTarget(a.Dest), func(Job) bool { return true }}
+			return &Barrier{terminal.ShowTarget(a.Dest), func(File) bool { return true }}
 		}
 		return nil
 	}
@@ -61,7 +61,7 @@ func (a *IO) Barrier(j Job, err error) *Barrier {
 		if a.Dest != "" {
 			at = a.Dest
 		}
-		return &Barrier{at, func(other Job) bool {
+		return &Barrier{at, func(other File) bool {
 			_, now := a.lands(other)
 			return sameDevice(st, now)
 		}}
@@ -70,14 +70,14 @@ func (a *IO) Barrier(j Job, err error) *Barrier {
 		// A folder below that of -o may be closed, too, or others may be open.
 		_, st := a.lands(j)
 		if _, root := lastFolder(a.Dest); os.SameFile(st, root) {
-			return &Barrier{a.Dest, func(other Job) bool {
+			return &Barrier{a.Dest, func(other File) bool {
 				_, now := a.lands(other)
 				return os.SameFile(now, root)
 			}}
 		}
 	case is(fs.ErrNotExist), is(syscall.ENOTDIR), is(syscall.ESTALE), is(nofollow.ErrReplaced), is(nofollow.ErrNotFolder):
 		if st, err := os.Stat(a.Dest); err != nil || !st.IsDir() {
-			return &Barrier{a.Dest, func(Job) bool { return true }}
+			return &Barrier{a.Dest, func(File) bool { return true }}
 		}
 	}
 	return nil
@@ -97,7 +97,7 @@ func refusesAll(err error) bool {
 }
 
 // lands returns the last folder on the way to the target of a job that exists.
-func (a *IO) lands(j Job) (string, fs.FileInfo) {
+func (a *IO) lands(j File) (string, fs.FileInfo) {
 	switch {
 	case a.Dest == "":
 		return lastFolder(filepath.Dir(j.LocalName()))

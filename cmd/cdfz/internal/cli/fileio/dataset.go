@@ -22,8 +22,8 @@ func StripDatasetSuffix(name string) (string, error) {
 
 // OpenDataset opens joined files. The caller must close the input, which stays that of the NcML file:
 // it tells whether that changed.
-func (a *IO) OpenDataset(ctx context.Context, j Job) (*Input, *joined.Dataset, *archive.File, error) {
-	in, err := a.OpenJob(ctx, j)
+func (a *IO) OpenDataset(ctx context.Context, j File) (*Input, *joined.Dataset, *archive.File, error) {
+	in, err := a.OpenFile(ctx, j)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -64,7 +64,7 @@ type NetCDF struct {
 // The caller must close the input.
 func (a *IO) OpenNetCDF(ctx context.Context, name string, o NetCDF) (*Input, *archive.File, error) {
 	if IsDataset(name) {
-		in, _, f, err := a.OpenDataset(ctx, Job{Name: name})
+		in, _, f, err := a.OpenDataset(ctx, File{Name: name})
 		return in, f, err
 	}
 	in, err := a.Open(ctx, name)

@@ -15,9 +15,9 @@ func (a *IO) Divide(f *List) error {
 	if !a.Select.Balance {
 		return nil
 	}
-	files := make([]shards.File, len(f.Jobs))
+	files := make([]shards.File, len(f.Files))
 	total := int64(0)
-	for i, j := range f.Jobs {
+	for i, j := range f.Files {
 		files[i] = shards.File{Key: shards.Key(filepath.ToSlash(j.Rel)), Size: j.Size}
 		total += j.Size
 	}
@@ -25,16 +25,16 @@ func (a *IO) Divide(f *List) error {
 	if err != nil {
 		return err
 	}
-	all, size, n := len(f.Jobs), int64(0), 0
-	for i, j := range f.Jobs {
+	all, size, n := len(f.Files), int64(0), 0
+	for i, j := range f.Files {
 		if of[i] == s.I-1 {
-			f.Jobs[n] = j
+			f.Files[n] = j
 			n++
 			size += j.Size
 		}
 	}
-	clear(f.Jobs[n:])
-	f.Jobs = f.Jobs[:n]
+	clear(f.Files[n:])
+	f.Files = f.Files[:n]
 	rep := divided{s.String(), n, all, size, total, fmt.Sprintf("%016x", shards.Set(files))}
 	if a.JSON {
 		a.Emit(rep)

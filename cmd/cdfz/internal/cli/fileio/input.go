@@ -79,7 +79,7 @@ func (a *IO) Open(ctx context.Context, name string) (*Input, error) {
 	if name == terminal.StdinName {
 		in, err = a.openStdin(ctx)
 	} else {
-		in, err = OpenFile(name, os.O_RDONLY)
+		in, err = OpenRegular(name, os.O_RDONLY)
 	}
 	if err != nil {
 		return nil, err
@@ -171,8 +171,8 @@ func (a *IO) isSource(url string, in *Input) bool {
 	return false
 }
 
-// OpenJob is Open for a file of the command line.
-func (a *IO) OpenJob(ctx context.Context, j Job) (*Input, error) {
+// OpenFile is Open for a file of the command line.
+func (a *IO) OpenFile(ctx context.Context, j File) (*Input, error) {
 	if j.err != nil {
 		return nil, j.err
 	}
@@ -199,7 +199,7 @@ func (a *IO) OpenJob(ctx context.Context, j Job) (*Input, error) {
 }
 
 // openBelow opens a file below a tree.
-func openBelow(j Job, flag int) (*Input, error) {
+func openBelow(j File, flag int) (*Input, error) {
 	dir, err := j.tree.folder(filepath.Dir(j.Rel))
 	if err != nil {
 		return nil, err
@@ -242,9 +242,9 @@ func openRemote(ctx context.Context, name string, o *remote.Options) (*Input, er
 	return &Input{Name: terminal.ShowName(name), R: ioat.Bind(ctx, r), Size: r.Size(), ETag: r.ETag(), Modified: r.Modified(), remote: &answered{name, r.Header().Get(storage.ViewHeader) != ""}, close: r.Close}, nil
 }
 
-// OpenFile opens a regular file. It does not open pipes, since that could block
+// OpenRegular opens a regular file. It does not open pipes, since that could block
 // forever.
-func OpenFile(name string, flag int) (*Input, error) {
+func OpenRegular(name string, flag int) (*Input, error) {
 	st, err := os.Stat(name)
 	if err == nil {
 		err = checkRegular(st)
@@ -278,16 +278,16 @@ func NewInput(name string, f *os.File, st fs.FileInfo) *Input {
 
 // OpenToChange opens an archive that is changed in place, or without that if there is -o.
 // It locks the file, so that only one cdfz changes it at a time.
-func (a *IO) OpenToChange(ctx context.Context, j Job) (in *Input, err error) {
+func (a *IO) OpenToChange(ctx context.Context, j File) (in *Input, err error) {
 	switch {
 	case a.Dest != "":
-		return a.OpenJob(ctx, j)
+		return a.OpenFile(ctx, j)
 	case remote.IsURL(j.Name):
 		return nil, terminal.Hinted(errors.New("a URL cannot be changed in place"), "-o OUT writes a new archive")
 	case j.tree != nil:
 		in, err = openBelow(j, os.O_RDWR)
 	default:
-		in, err = OpenFile(j.Name, os.O_RDWR)
+		in, err = OpenRegular(j.Name, os.O_RDWR)
 	}
 	if err != nil {
 		return nil, err
@@ -377,8 +377,8 @@ func (in *Input) SHA256(ctx context.Context, step func(int64)) (string, error) {
 
 // OpenArchive opens a FILE argument that must be an archive. The caller must close the
 // input.
-func (a *IO) OpenArchive(ctx context.Context, j Job) (*Input, *archive.File, error) {
-	in, err := a.OpenJob(ctx, j)
+func (a *IO) OpenArchive(ctx context.Context, j File) (*Input, *archive.File, error) {
+	in, err := a.OpenFile(ctx, j)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -22,7 +22,7 @@ const (
 // CanMake returns the error that making the target of a job would have, as far as it can be known without
 // writing: a name that is too long, something in the way of a folder, or no permission. A path that is too long is
 // a warning, since archives can be made there.
-func (a *IO) CanMake(j Job, target string) error {
+func (a *IO) CanMake(j File, target string) error {
 	if s3.IsURL(target) {
 		return nil
 	}
@@ -76,7 +76,7 @@ type Room struct {
 type Rooms []*Room
 
 // Of returns the room for the target of a job. It is nil for objects, and where the system does not tell.
-func (r *Rooms) Of(a *IO, j Job) *Room {
+func (r *Rooms) Of(a *IO, j File) *Room {
 	if s3.IsURL(a.Dest) {
 		return nil
 	}

@@ -10,7 +10,7 @@ type source interface {
 	// name returns the name of the source for messages.
 	name() string
 	// next returns the next file. ok is false at the end, or if the run was stopped.
-	next(ctx context.Context) (j Job, ok bool)
+	next(ctx context.Context) (j File, ok bool)
 	// failure returns the error that has ended the source, nil if next has not come to the end.
 	failure() error
 	// close ends the source.
@@ -33,9 +33,9 @@ func (f *List) add(a *IO, s source) {
 }
 
 // All returns the files in order. Those of sources are found meanwhile, so it can be called only once.
-func (f *List) All(ctx context.Context) iter.Seq[Job] {
-	return func(yield func(Job) bool) {
-		for _, j := range f.Jobs {
+func (f *List) All(ctx context.Context) iter.Seq[File] {
+	return func(yield func(File) bool) {
+		for _, j := range f.Files {
 			if !yield(j) {
 				return
 			}
@@ -71,7 +71,7 @@ func (f *List) Load(ctx context.Context, failed func(name string, err error)) {
 				break
 			}
 			if !f.Skip(j) {
-				f.Jobs = append(f.Jobs, j)
+				f.Files = append(f.Files, j)
 			}
 		}
 	}
@@ -89,7 +89,7 @@ func (l *later) close() {
 
 // Skip reports and counts a file that the user has excluded, or that is of another kind. It returns false
 // for others.
-func (f *List) Skip(j Job) bool {
+func (f *List) Skip(j File) bool {
 	if j.skip == "" {
 		return false
 	}
@@ -99,7 +99,7 @@ func (f *List) Skip(j Job) bool {
 }
 
 // Excluded reports whether a file is to be skipped.
-func (j *Job) Excluded() bool { return j.skip != "" }
+func (j *File) Excluded() bool { return j.skip != "" }
 
 // Skipped returns the number of skipped files, and of folders that were excluded.
 func (f *List) Skipped() int64 {
@@ -110,7 +110,7 @@ func (f *List) Skipped() int64 {
 }
 
 // Single reports whether there is only one file.
-func (f *List) Single() bool { return f.later == nil && len(f.Jobs) == 1 }
+func (f *List) Single() bool { return f.later == nil && len(f.Files) == 1 }
 
 // Grows reports whether the number of files is not known yet.
 func (f *List) Grows() bool { return f.later != nil }

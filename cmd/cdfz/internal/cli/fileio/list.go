@@ -193,12 +193,12 @@ func (a *IO) openList(args []string) (*nameList, error) {
 }
 
 // next returns the next file of the list. ok is false at its end, or if the run was stopped.
-func (l *nameList) next(ctx context.Context) (j Job, ok bool) {
+func (l *nameList) next(ctx context.Context) (j File, ok bool) {
 	for {
 		select {
 		case n, ok := <-l.names:
 			if !ok {
-				return Job{}, false
+				return File{}, false
 			}
 			j := l.job(n)
 			if !l.a.Select.takes(j.Rel) {
@@ -212,13 +212,13 @@ func (l *nameList) next(ctx context.Context) (j Job, ok bool) {
 			}
 			return j, true
 		case <-ctx.Done():
-			return Job{}, false
+			return File{}, false
 		}
 	}
 }
 
 // look sets the size and the time of a file. The run reports a file that is missing.
-func (l *nameList) look(j *Job) {
+func (l *nameList) look(j *File) {
 	if l.tree == nil {
 		if st, err := os.Stat(j.Name); err == nil {
 			j.Size, j.Modified = st.Size(), st.ModTime()
@@ -239,8 +239,8 @@ func (l *nameList) look(j *Job) {
 }
 
 // job returns the file of a name, which is not looked at.
-func (l *nameList) job(n listed) Job {
-	refused := func(err error) Job { return Job{Name: n.name, Rel: n.name, err: terminal.Lasting(err)} }
+func (l *nameList) job(n listed) File {
+	refused := func(err error) File { return File{Name: n.name, Rel: n.name, err: terminal.Lasting(err)} }
 	switch {
 	case n.tooLong:
 		n.name = n.name[:40] + "…"
@@ -262,11 +262,11 @@ func (l *nameList) job(n listed) Job {
 		if !filepath.IsLocal(rel) {
 			return refused(fmt.Errorf("expected a name below %s", l.tree.path))
 		}
-		return Job{Name: l.tree.name(rel), Rel: rel, tree: l.tree}
+		return File{Name: l.tree.name(rel), Rel: rel, tree: l.tree}
 	case remote.IsURL(n.name):
-		return Job{Name: n.name, Rel: BaseName(n.name)}
+		return File{Name: n.name, Rel: BaseName(n.name)}
 	}
-	j := Job{Name: n.name, Rel: kept(n.name)}
+	j := File{Name: n.name, Rel: kept(n.name)}
 	if n.name == terminal.StdinName { // a file in the current folder
 		j.Name = "." + string(filepath.Separator) + n.name
 	}

@@ -29,7 +29,7 @@ func LocalName(name string) string {
 }
 
 // LocalName is the function LocalName for a file. Objects below a prefix keep their path below it.
-func (j Job) LocalName() string {
+func (j File) LocalName() string {
 	if j.object {
 		return j.Rel
 	}

@@ -35,7 +35,7 @@ type prefix struct {
 	pred   Pred
 	choose *Selection
 	below  bool // targets are below -o DIR/
-	jobs   chan Job
+	jobs   chan File
 	stop   context.CancelFunc
 	err    error // of the listing, once jobs is closed
 }
@@ -45,7 +45,7 @@ func (a *IO) openPrefix(ctx context.Context, url string, n int, pred Pred) *pref
 	a.Hide(url)
 	stop.Catch()
 	ctx, cancel := context.WithCancel(ctx)
-	p := &prefix{url: url, n: n, pred: pred, choose: &a.Select, below: a.IsDirDest(), jobs: make(chan Job, namesAhead), stop: cancel}
+	p := &prefix{url: url, n: n, pred: pred, choose: &a.Select, below: a.IsDirDest(), jobs: make(chan File, namesAhead), stop: cancel}
 	go func() {
 		defer close(p.jobs)
 		found := false
@@ -62,7 +62,7 @@ func (a *IO) openPrefix(ctx context.Context, url string, n int, pred Pred) *pref
 
 // send sends the files of a page.
 func (p *prefix) send(ctx context.Context, page []s3.Object) error {
-	jobs := make([]Job, 0, len(page))
+	jobs := make([]File, 0, len(page))
 	for _, o := range page {
 		if o.Rel == "" || strings.HasSuffix(o.Rel, "/") {
 			continue // it marks a folder
@@ -99,8 +99,8 @@ func (p *prefix) send(ctx context.Context, page []s3.Object) error {
 }
 
 // below returns the object with a key below a prefix.
-func below(prefix, key string) Job {
-	j := Job{Name: urls.Below(prefix, key), Rel: key, object: true}
+func below(prefix, key string) File {
+	j := File{Name: urls.Below(prefix, key), Rel: key, object: true}
 	if path, err := filepath.Localize(key); err != nil || path == "." {
 		j.noPath = true
 	} else {
@@ -110,7 +110,7 @@ func below(prefix, key string) Job {
 }
 
 // look decides whether a file is to be skipped.
-func (p *prefix) look(ctx context.Context, j *Job) {
+func (p *prefix) look(ctx context.Context, j *File) {
 	j.skip, j.err = p.pred(Entry{Name: j.Name, object: ctx, size: j.Size})
 	if j.skip == "" && j.err == nil && p.below {
 		j.err = j.HasPath()
@@ -119,7 +119,7 @@ func (p *prefix) look(ctx context.Context, j *Job) {
 
 // HasPath returns an error for an object whose key below a prefix is not the path of a file. Such objects
 // can be read, but not be written below a folder.
-func (j Job) HasPath() error {
+func (j File) HasPath() error {
 	if j.noPath {
 		return errNoPath
 	}
@@ -128,12 +128,12 @@ func (j Job) HasPath() error {
 
 func (p *prefix) name() string { return terminal.ShowName(p.url) }
 
-func (p *prefix) next(ctx context.Context) (Job, bool) {
+func (p *prefix) next(ctx context.Context) (File, bool) {
 	select {
 	case j, ok := <-p.jobs:
 		return j, ok
 	case <-ctx.Done():
-		return Job{}, false
+		return File{}, false
 	}
 }
 

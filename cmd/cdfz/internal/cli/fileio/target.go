@@ -130,7 +130,7 @@ func (a *IO) Taken(path string) bool {
 }
 
 // Order returns a text that is the same for jobs that have the same target.
-func (a *IO) Order(j Job) string {
+func (a *IO) Order(j File) string {
 	if j.Place != "" {
 		return j.Place
 	}
@@ -268,7 +268,7 @@ func (a *IO) CheckDirDest(args []string) error {
 
 // TargetPath returns the path for the result of a job. rename changes the ending of a
 // path.
-func (a *IO) TargetPath(j Job, rename func(string) (string, error)) (string, error) {
+func (a *IO) TargetPath(j File, rename func(string) (string, error)) (string, error) {
 	switch {
 	case a.Dest == "":
 		return rename(j.LocalName())

@@ -69,15 +69,15 @@ func TestSwapBeforeOpen(t *testing.T) {
 			require.NoError(t, os.Symlink(s.dir, arg))
 		}
 		files := s.find(arg)
-		require.Len(t, files.Jobs, 1)
+		require.Len(t, files.Files, 1)
 		s.swap()
-		_, err := s.app.OpenJob(t.Context(), files.Jobs[0])
+		_, err := s.app.OpenFile(t.Context(), files.Files[0])
 		require.ErrorIs(t, err, nofollow.ErrLink)
 		s.app.Dest = ""
-		_, err = s.app.OpenToChange(t.Context(), files.Jobs[0])
+		_, err = s.app.OpenToChange(t.Context(), files.Files[0])
 		require.ErrorIs(t, err, nofollow.ErrLink)
 		s.swapBack()
-		in, err := s.app.OpenJob(t.Context(), files.Jobs[0])
+		in, err := s.app.OpenFile(t.Context(), files.Files[0])
 		require.NoError(t, err)
 		b := make([]byte, in.Size)
 		_, err = in.R.ReadAt(b, 0)
@@ -90,7 +90,7 @@ func TestSwapBeforeOpen(t *testing.T) {
 		require.NoError(t, os.Rename(x, filepath.Join(s.a, "y.nc")))
 		for _, to := range []string{filepath.Join(s.out, "a", "x.nc"), "y.nc"} {
 			require.NoError(t, os.Symlink(to, x))
-			_, err = s.app.OpenJob(t.Context(), files.Jobs[0])
+			_, err = s.app.OpenFile(t.Context(), files.Files[0])
 			require.Error(t, err)
 			require.NoError(t, os.Remove(x))
 		}
@@ -102,7 +102,7 @@ func TestSwapBeforeOpen(t *testing.T) {
 func TestSwapBeforeTarget(t *testing.T) {
 	s := newSwapTest(t)
 	files := s.find(s.dir)
-	in, err := s.app.OpenJob(t.Context(), files.Jobs[0])
+	in, err := s.app.OpenFile(t.Context(), files.Files[0])
 	require.NoError(t, err)
 	defer in.Close()
 	s.swap()
@@ -132,7 +132,7 @@ func TestSwapTarget(t *testing.T) {
 	require.NoError(t, os.Mkdir(targets, 0o777))
 	require.NoError(t, os.Symlink(targets, filepath.Clean(s.app.Dest)))
 	create := func(name string) error {
-		path, err := s.app.TargetPath(Job{Rel: filepath.Join("a", name)}, func(s string) (string, error) { return s, nil })
+		path, err := s.app.TargetPath(File{Rel: filepath.Join("a", name)}, func(s string) (string, error) { return s, nil })
 		require.NoError(t, err)
 		f, err := s.app.Create(t.Context(), path, &Input{})
 		if err == nil {
@@ -165,13 +165,13 @@ func TestManyTrees(t *testing.T) {
 		args = append(args, dir)
 	}
 	files := s.find(args...)
-	require.Len(t, files.Jobs, keptOpen+2)
+	require.Len(t, files.Files, keptOpen+2)
 	require.Len(t, files.trees, keptOpen)
 	last := args[keptOpen+1]
 	require.NoError(t, os.Rename(last, s.moved))
 	require.NoError(t, os.Symlink(filepath.Join(s.out, "a"), last))
-	for i, j := range files.Jobs {
-		in, err := s.app.OpenJob(t.Context(), j)
+	for i, j := range files.Files {
+		in, err := s.app.OpenFile(t.Context(), j)
 		if i == keptOpen+1 {
 			require.ErrorIs(t, err, nofollow.ErrReplaced)
 			continue
@@ -187,13 +187,13 @@ func TestTakesBack(t *testing.T) {
 	aside := filepath.Join(s.a, ".x.nc.cdfz-del00000001")
 	require.NoError(t, os.Rename(filepath.Join(s.a, "x.nc"), aside))
 	files := s.find(s.dir)
-	require.Empty(t, files.Jobs)
+	require.Empty(t, files.Files)
 	require.EqualValues(t, 1, files.Skipped())
 	s.app.TakesBack = true
 	files = s.find(s.dir)
-	require.Len(t, files.Jobs, 1)
-	require.Equal(t, filepath.Join(s.a, "x.nc"), files.Jobs[0].Name)
-	in, err := s.app.OpenJob(t.Context(), files.Jobs[0])
+	require.Len(t, files.Files, 1)
+	require.Equal(t, filepath.Join(s.a, "x.nc"), files.Files[0].Name)
+	in, err := s.app.OpenFile(t.Context(), files.Files[0])
 	require.NoError(t, err)
 	require.NoError(t, in.Close())
 }

@@ -20,8 +20,8 @@ import (
 // Suffix is the ending of archive names, after the name of the image.
 const Suffix = ".cdfz"
 
-// Job is a file of a command line.
-type Job struct {
+// File is a file of a command line.
+type File struct {
 	Name string // name to open
 	Rel  string // path of the target below -o DIR/, before its ending changes
 	Size int64  // bytes, 0 if unknown
@@ -41,7 +41,7 @@ type Job struct {
 
 // List lists the files of a command line.
 type List struct {
-	Jobs    []Job
+	Files   []File
 	Folders bool     // there was a folder or a list
 	skipped int64    // number of skipped files below folders, and of excluded folders
 	links   []string // symbolic links among them that lead to something
@@ -78,9 +78,9 @@ func (f *List) Close() {
 
 // Sizes returns the sizes of the files.
 func (f *List) Sizes() []int64 {
-	sizes := make([]int64, len(f.Jobs))
-	for i := range f.Jobs {
-		sizes[i] = f.Jobs[i].Size
+	sizes := make([]int64, len(f.Files))
+	for i := range f.Files {
+		sizes[i] = f.Files[i].Size
 	}
 	return sizes
 }
@@ -144,8 +144,8 @@ func Classic(e Entry) (string, error) {
 }
 
 // IsClassic reports whether a file begins like a classic netCDF file.
-func (a *IO) IsClassic(ctx context.Context, j Job) bool {
-	in, err := a.OpenJob(ctx, j)
+func (a *IO) IsClassic(ctx context.Context, j File) bool {
+	in, err := a.OpenFile(ctx, j)
 	if err != nil {
 		return false
 	}
@@ -175,7 +175,7 @@ func (a *IO) Find(ctx context.Context, args []string, pred Pred, failed func(nam
 	}
 	defer func() {
 		if len(args) > 1 && !a.Select.Repeats {
-			out.Jobs = a.once(out.Jobs)
+			out.Files = a.once(out.Files)
 		}
 	}()
 	for n, arg := range args {
@@ -189,12 +189,12 @@ func (a *IO) Find(ctx context.Context, args []string, pred Pred, failed func(nam
 		}
 		st, err := os.Stat(arg)
 		if err != nil || !st.IsDir() || arg == terminal.StdinName {
-			j := Job{Name: arg, Rel: BaseName(arg), N: n}
+			j := File{Name: arg, Rel: BaseName(arg), N: n}
 			if err == nil {
 				j.Size, j.Modified = st.Size(), st.ModTime()
 			}
 			if a.Select.takes(j.Rel) {
-				out.Jobs = append(out.Jobs, j)
+				out.Files = append(out.Files, j)
 			}
 			continue
 		}
@@ -216,11 +216,11 @@ func (a *IO) Find(ctx context.Context, args []string, pred Pred, failed func(nam
 
 // once leaves out files that the command line names again, such as a folder and a file in it, if the results
 // have the same place.
-func (a *IO) once(jobs []Job) []Job {
+func (a *IO) once(jobs []File) []File {
 	seen := make(map[placeSum]bool, len(jobs))
 	a.targets.mu.Lock()
 	defer a.targets.mu.Unlock()
-	return slices.DeleteFunc(jobs, func(j Job) bool {
+	return slices.DeleteFunc(jobs, func(j File) bool {
 		if j.Name == terminal.StdinName || remote.IsURL(j.Name) {
 			return false
 		}
@@ -268,7 +268,7 @@ func (a *IO) walk(ctx context.Context, t *tree, rel string, n int, pred Pred, fa
 				}
 			}
 		default:
-			out.Jobs = append(out.Jobs, Job{Name: name, Rel: f.rel, Size: f.size, Modified: f.modified, N: n, tree: t})
+			out.Files = append(out.Files, File{Name: name, Rel: f.rel, Size: f.size, Modified: f.modified, N: n, tree: t})
 		}
 	}
 }

@@ -88,7 +88,7 @@ func IdentityOf(name string, in *fileio.Input) Identity {
 
 // NotedIdentity returns the identity of an open file for [State.Add]. For a file at a URL that a listing has, it is
 // that of the listing, since the next listing can be compared with it.
-func NotedIdentity(j *fileio.Job, in *fileio.Input) Identity {
+func NotedIdentity(j *fileio.File, in *fileio.Input) Identity {
 	if remote.IsURL(j.Name) && (!j.Modified.IsZero() || j.ETag != "") {
 		return objectIdentity(in.Size, j.Modified, j.ETag)
 	}
@@ -97,7 +97,7 @@ func NotedIdentity(j *fileio.Job, in *fileio.Input) Identity {
 
 // ListedIdentity returns the identity of a file that is not open. That of a URL which no listing has is
 // unknown.
-func ListedIdentity(j *fileio.Job) Identity {
+func ListedIdentity(j *fileio.File) Identity {
 	if remote.IsURL(j.Name) {
 		return objectIdentity(j.Size, j.Modified, j.ETag)
 	}

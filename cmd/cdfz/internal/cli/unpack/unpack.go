@@ -70,12 +70,12 @@ func Names(name string) []string {
 }
 
 // Is reports whether a local file is compressed and named so.
-func Is(ctx context.Context, a *cli.App, j fileio.Job) bool {
+func Is(ctx context.Context, a *cli.Run, j fileio.File) bool {
 	name := j.Name
 	if remote.IsURL(name) || !slices.ContainsFunc(formats, func(f format) bool { return strings.HasSuffix(strings.ToLower(name), f.suffix) }) {
 		return false
 	}
-	in, err := a.OpenJob(ctx, j)
+	in, err := a.OpenFile(ctx, j)
 	if err != nil {
 		return false
 	}
