@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -20,50 +19,26 @@ import (
 // Suffix is the ending of archive names, after the name of the image.
 const Suffix = ".cdfz"
 
-// FileOptions control WriteFile and RestoreFile. Nil and the zero value mean the
-// defaults.
+// FileOptions control the files that WriteFile, RewriteFile and RestoreFile make. Nil and the
+// zero value mean the defaults.
 type FileOptions struct {
 	// Overwrite replaces an existing file. Without it the error is fs.ErrExist.
 	Overwrite bool
-	// MayReplace, if not nil, is called with the existing file that is about to be replaced, and
-	// with the complete new one and its size in bytes. An error keeps the existing file and is
-	// returned. It is called again if another program replaces the existing file meanwhile.
-	MayReplace func(old fs.FileInfo, new io.ReaderAt, size int64) error
-	// Source describes the file that the new one is made from. It must not be the
-	// target. Its modification time is copied. Without Rights its permissions are copied, too, and
-	// if the program runs as root its owner. If the new file has another group, members of that get
-	// the permissions that all others have. A description has no access control list.
-	Source fs.FileInfo
-	// Rights, if not nil, sets owner, permissions and access control list of the complete new file,
-	// which only its owner may use until then.
-	Rights func(f *os.File)
-	// FolderRights, if not nil, is called for each folder that MakeDirs makes, with its path below Root.
-	// It returns what sets the rights of the folder at once, or nil for those of any new folder.
-	FolderRights func(rel string) func(f *os.File)
 	// MakeDirs makes missing folders.
 	MakeDirs bool
-	// Root, if not nil, is an open folder, and Rel the path of the file below it, without "..".
-	// Symbolic links to folders are not followed there, so that no other program can lead the file
-	// elsewhere. The name is then only that of messages.
-	Root *os.Root
-	Rel  string
-	// Together tells that other files are written at the same time. A small file may then wait
-	// for a flush of the whole file system that serves all of them.
-	Together bool
-	// NoCheck skips reading the archive back (WriteFile only).
-	NoCheck bool
-	// CheckProgress, if not nil, is called with the number of image bytes read back so
-	// far, from one goroutine at a time.
-	CheckProgress func(done int64)
-	// Accept, if not nil, is called with the archive before it appears (WriteFile and
-	// RewriteFile only). It must not keep f. An error discards the archive and is returned.
-	Accept func(f *File) error
-	// Written, if not nil, is called when the file is complete, before it is flushed to
-	// disk. What remains needs neither processor nor memory.
-	Written func()
-	// Warn, if not nil, is called with problems that are not errors, such as a
-	// temporary file that could not be removed.
-	Warn func(text string)
+	// Source describes the file that the new one is made from. It must not be the
+	// target. Its modification time and its permissions are copied, and if the program runs as
+	// root its owner. If the new file has another group, members of that get the permissions that
+	// all others have. A description has no access control list.
+	Source fs.FileInfo
+}
+
+// Target is a new file without bytes, such as an [os.File]. An archive is written to it, read back
+// and, if it gets parity, changed.
+type Target interface {
+	io.Writer
+	io.ReaderAt
+	io.WriterAt
 }
 
 // WriteFile archives an image of size bytes into a file, which appears complete and on
@@ -79,7 +54,7 @@ type FileOptions struct {
 // more at a URL is not downloaded twice: instead, the SHA-256 of the bytes that Write read is
 // compared.
 func WriteFile(ctx context.Context, name string, image io.ReaderAt, size int64, opts *WriteOptions, file *FileOptions) (*Result, error) {
-	t, o, err := create(name, file, 0)
+	t, err := create(name, file, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -87,18 +62,33 @@ func WriteFile(ctx context.Context, name string, image io.ReaderAt, size int64, 
 	if opts == nil {
 		opts = &WriteOptions{Name: imageName(name, image)}
 	}
-	full, h, image, err := prepare(ctx, image, size, opts)
+	res, _, err := WriteTarget(ctx, t, image, size, opts)
 	if err != nil {
 		return nil, err
 	}
-	res, err := written(ctx, t, t, opts, func(w io.Writer) (*Result, error) { return writeImage(ctx, w, image, size, h, &full) })
-	if err != nil {
-		return nil, err
-	}
-	if err := readBack(ctx, t, res, opts, o, func(f *File, c *CopyOptions) error { return f.compare(ctx, image, size, res.again, c) }); err != nil {
+	if err := commit(ctx, t); err != nil {
 		return nil, err
 	}
 	return res, nil
+}
+
+// WriteTarget is WriteFile for a file that the caller has made and makes appear. It returns the
+// archive in the file, too, which can be read until the caller closes the file. After an error the
+// file holds a useless part of an archive.
+func WriteTarget(ctx context.Context, t Target, image io.ReaderAt, size int64, opts *WriteOptions) (*Result, *File, error) {
+	full, h, image, err := prepare(ctx, image, size, opts)
+	if err != nil {
+		return nil, nil, err
+	}
+	res, err := written(ctx, t, t, opts, func(w io.Writer) (*Result, error) { return writeImage(ctx, w, image, size, h, &full) })
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := readBack(ctx, t, res, opts, func(f *File, c *CopyOptions) error { return f.compare(ctx, image, size, res.again, c) })
+	if err != nil {
+		return nil, nil, err
+	}
+	return res, f, nil
 }
 
 // imageName returns the name of an image in a file, or the name that an archive is made for.
@@ -113,43 +103,31 @@ func imageName(name string, image io.ReaderAt) string {
 // its parts would take longer.
 const readWhole = 64 << 10
 
-// readBack opens the archive in a target, calls check unless the options have NoCheck, and
-// makes the target appear.
-func readBack(ctx context.Context, t *atomicfile.File, res *Result, opts *WriteOptions, o FileOptions, check func(f *File, c *CopyOptions) error) error {
-	var r io.ReaderAt = t
+// readBack opens the archive in a target, and calls check unless the options have NoCheck.
+func readBack(ctx context.Context, t io.ReaderAt, res *Result, opts *WriteOptions, check func(f *File, c *CopyOptions) error) (*File, error) {
+	r := t
 	if res.Size <= readWhole {
 		b := make([]byte, res.Size)
 		if err := ioat.ReadFull(t, b, 0); err != nil {
-			return fmt.Errorf("archive: %w", err)
+			return nil, fmt.Errorf("archive: %w", err)
 		}
 		r = bytes.NewReader(b)
 	}
 	f, err := New(r, res.Size, &OpenOptions{Cache: -1}) // nothing is read twice
-	if err == nil && !o.NoCheck {
-		c := &CopyOptions{Progress: o.CheckProgress}
-		if opts != nil {
-			c.Workers, c.Memory = opts.Workers, opts.Memory
-		}
-		err = check(f, c)
+	switch {
+	case err != nil:
+	case opts == nil:
+		err = check(f, &CopyOptions{})
+	case !opts.NoCheck:
+		err = check(f, &CopyOptions{Workers: opts.Workers, Memory: opts.Memory, Progress: opts.CheckProgress})
 	}
-	if err != nil {
-		return notReadBack(ctx, err)
-	}
-	if o.Accept != nil {
-		if err := o.Accept(f); err != nil {
-			return err
-		}
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	return commit(t, o)
+	return f, notReadBack(ctx, err)
 }
 
 // RestoreFile writes the image of an archive, or of a classic file, into a file, which
 // appears complete and on disk or not at all. See Image.Copy for errors.
 func RestoreFile(ctx context.Context, name string, f *File, opts *CopyOptions, file *FileOptions) error {
-	t, o, err := create(name, file, f.Image().Size())
+	t, err := create(name, file, f.Image().Size())
 	if err != nil {
 		return err
 	}
@@ -157,37 +135,30 @@ func RestoreFile(ctx context.Context, name string, f *File, opts *CopyOptions, f
 	if err := f.Image().Copy(ctx, t, opts); err != nil {
 		return err
 	}
-	return commit(t, o)
+	return commit(ctx, t)
 }
 
 // create starts a target. size is the expected number of bytes that nobody will read back, 0 if
 // unknown.
-func create(name string, file *FileOptions, size int64) (*atomicfile.File, FileOptions, error) {
-	var o FileOptions
+func create(name string, file *FileOptions, size int64) (*atomicfile.File, error) {
+	o := &atomicfile.Options{Size: size}
 	if file != nil {
-		o = *file
+		o.Overwrite, o.Source, o.MakeDirs = file.Overwrite, file.Source, file.MakeDirs
 	}
-	t, err := atomicfile.Create(name, &atomicfile.Options{
-		Overwrite: o.Overwrite, MayReplace: o.MayReplace, Source: o.Source, MakeDirs: o.MakeDirs, Root: o.Root, Rel: o.Rel,
-		Rights: o.Rights, FolderRights: o.FolderRights,
-		Size: size, Together: o.Together,
-	})
+	t, err := atomicfile.Create(name, o)
 	if err != nil {
-		return nil, o, fmt.Errorf("archive: %w", err)
+		return nil, fmt.Errorf("archive: %w", err)
 	}
-	return t, o, nil
+	return t, nil
 }
 
-// commit makes a target appear.
-func commit(t *atomicfile.File, o FileOptions) error {
-	if o.Written != nil {
-		o.Written()
+// commit makes a target appear unless ctx is done.
+func commit(ctx context.Context, t *atomicfile.File) error {
+	if err := ctx.Err(); err != nil {
+		return err
 	}
 	if err := t.Commit(); err != nil {
 		return fmt.Errorf("archive: %w", err)
-	}
-	if left := t.Leftover(); left != "" && o.Warn != nil {
-		o.Warn(fmt.Sprintf("%s: the temporary name %s cannot be removed", t.Path(), left))
 	}
 	return nil
 }
@@ -224,7 +195,7 @@ func (f *File) compare(ctx context.Context, source io.ReaderAt, size int64, agai
 	return err
 }
 
-// notReadBack takes an error out of the class of damage, since no archive exists yet
+// notReadBack takes an error, which may be nil, out of the class of damage, since no archive exists yet
 // that could be repaired.
 func notReadBack(ctx context.Context, err error) error {
 	if ctx.Err() != nil || !errors.Is(err, ErrCorrupt) {

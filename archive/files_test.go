@@ -68,17 +68,10 @@ func TestWriteFile(t *testing.T) {
 	st, err := os.Stat(src)
 	require.NoError(t, err)
 	name := src + ".cdfz"
-	seen, read := 0, int64(0)
-	o := &FileOptions{Source: st, CheckProgress: func(n int64) { read = n }, Accept: func(f *File) error {
-		for range f.Vars() {
-			seen++
-		}
-		require.NoFileExists(t, name)
-		return nil
-	}}
-	res, err := WriteFile(t.Context(), name, bytes.NewReader(image), int64(len(image)), nil, o)
+	read := int64(0)
+	opts := &WriteOptions{Name: "x.nc", CheckProgress: func(n int64) { read = n }}
+	res, err := WriteFile(t.Context(), name, bytes.NewReader(image), int64(len(image)), opts, &FileOptions{Source: st})
 	require.NoError(t, err)
-	require.Positive(t, seen)
 	require.EqualValues(t, len(image), read)
 	got, err := os.Stat(name)
 	require.NoError(t, err)
@@ -95,12 +88,42 @@ func TestWriteFile(t *testing.T) {
 	b, err := os.ReadFile(back)
 	require.NoError(t, err)
 	require.True(t, bytes.Equal(image, b))
+}
 
-	// A rejected archive does not appear.
-	o.Accept = func(*File) error { return ErrChanged }
-	_, err = WriteFile(t.Context(), filepath.Join(dir, "y"), bytes.NewReader(image), int64(len(image)), nil, o)
-	require.ErrorIs(t, err, ErrChanged)
-	require.NoFileExists(t, filepath.Join(dir, "y"))
+// TestWriteTarget archives to a file of the test, with parity, and rewrites that archive to another one.
+// Both are read before their files are complete for others.
+func TestWriteTarget(t *testing.T) {
+	image := climateImage(t)
+	target := func() *os.File {
+		f, err := os.Create(filepath.Join(t.TempDir(), "x"))
+		require.NoError(t, err)
+		t.Cleanup(func() { f.Close() })
+		return f
+	}
+	checked := int64(0)
+	to := target()
+	res, f, err := WriteTarget(t.Context(), to, bytes.NewReader(image), int64(len(image)), &WriteOptions{Name: "x.nc", Parity: 10, CheckProgress: func(n int64) { checked = n }})
+	require.NoError(t, err)
+	require.EqualValues(t, len(image), checked)
+	require.Positive(t, res.Parity)
+	st, err := to.Stat()
+	require.NoError(t, err)
+	require.Equal(t, st.Size(), res.Size)
+
+	checked = 0
+	to = target()
+	again, f, err := RewriteTarget(t.Context(), to, f, &WriteOptions{NoCheck: true, CheckProgress: func(n int64) { checked = n }})
+	require.NoError(t, err)
+	require.Zero(t, checked)
+	require.Equal(t, res.SHA256, again.SHA256)
+	info, ok := f.Info()
+	require.True(t, ok)
+	require.Equal(t, "x.nc", info.ImageName)
+
+	flip := &flipReader{ReaderAt: bytes.NewReader(image), off: 100000}
+	flip.left.Store(1)
+	_, _, err = WriteTarget(t.Context(), target(), flip, int64(len(image)), nil)
+	require.ErrorContains(t, err, "the archive differs from the source")
 }
 
 // TestMisread checks that reading back detects a misread byte.

@@ -99,6 +99,11 @@ type WriteOptions struct {
 	// Progress, if not nil, is called with the number of image bytes done so far, from
 	// one goroutine at a time.
 	Progress func(done int64)
+	// NoCheck makes WriteFile, RewriteFile, WriteTarget and RewriteTarget not read the archive back.
+	NoCheck bool
+	// CheckProgress, if not nil, is called by them with the number of image bytes read back so far,
+	// from one goroutine at a time.
+	CheckProgress func(done int64)
 
 	loss     *plan.Loss // what rounding lost
 	ownBlock bool       // Block is that of the preset

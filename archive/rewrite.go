@@ -57,28 +57,44 @@ func rewriteArchive(ctx context.Context, dst io.Writer, src *File, opts *WriteOp
 }
 
 // RewriteFile rewrites an archive into a file, which appears complete and on disk or not
-// at all. Unless file has NoCheck, the new archive is read back and the SHA-256 of its
+// at all. Unless the options have NoCheck, the new archive is read back and the SHA-256 of its
 // image compared. The target must not be the file of src.
 func RewriteFile(ctx context.Context, name string, src *File, opts *WriteOptions, file *FileOptions) (*Result, error) {
-	if src.archive == nil {
-		return WriteFile(ctx, name, src.Image(), src.Image().Size(), opts, file)
-	}
-	t, o, err := create(name, file, 0)
+	t, err := create(name, file, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer t.Close()
-	res, err := written(ctx, t, t, opts, func(w io.Writer) (*Result, error) { return rewriteArchive(ctx, w, src, opts) })
+	if src.archive == nil && opts == nil {
+		opts = &WriteOptions{Name: imageName(name, src.Image())}
+	}
+	res, _, err := RewriteTarget(ctx, t, src, opts)
 	if err != nil {
 		return nil, err
 	}
-	if err := readBack(ctx, t, res, opts, o, func(f *File, c *CopyOptions) error {
-		c.SHA256 = true
-		return f.Image().Copy(ctx, nil, c)
-	}); err != nil {
+	if err := commit(ctx, t); err != nil {
 		return nil, err
 	}
 	return res, nil
+}
+
+// RewriteTarget is RewriteFile as [WriteTarget] is WriteFile.
+func RewriteTarget(ctx context.Context, t Target, src *File, opts *WriteOptions) (*Result, *File, error) {
+	if src.archive == nil {
+		return WriteTarget(ctx, t, src.Image(), src.Image().Size(), opts)
+	}
+	res, err := written(ctx, t, t, opts, func(w io.Writer) (*Result, error) { return rewriteArchive(ctx, w, src, opts) })
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := readBack(ctx, t, res, opts, func(f *File, c *CopyOptions) error {
+		c.SHA256 = true
+		return f.Image().Copy(ctx, nil, c)
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return res, f, nil
 }
 
 // keeper plans an archive whose options default to those of another one.

@@ -433,16 +433,14 @@ func (v *archiver) write(ctx context.Context, in *fileio.Input, opts *archive.Wr
 	if v.Dest == terminal.StdoutName {
 		res, err = v.writeStdout(ctx, in, opts)
 	} else {
-		err = v.WriteTo(ctx, rep.Target, in, func(o *archive.FileOptions) error {
-			o.NoCheck, o.CheckProgress = v.noCheck, v.Step(in.Name, in.Size, 1, passes)
-			o.Accept = func(f *archive.File) error {
-				rep.describe(f, opts.Filters)
-				return in.Changed()
-			}
-			return v.WriteObject(ctx, rep.Target, in, o, func(path string) error {
-				res, err = archive.WriteFile(ctx, path, in.R, in.Size, opts, o)
+		opts.NoCheck, opts.CheckProgress = v.noCheck, v.Step(in.Name, in.Size, 1, passes)
+		err = v.WriteTo(ctx, rep.Target, in, 0, !v.noCheck, func(t fileio.Target) error {
+			var f *archive.File
+			if res, f, err = archive.WriteTarget(ctx, t, in.R, in.Size, opts); err != nil {
 				return err
-			})
+			}
+			rep.describe(f, opts.Filters)
+			return in.Changed()
 		})
 	}
 	if err != nil {

@@ -307,9 +307,7 @@ func (v *copier) restore(ctx context.Context, in *fileio.Input, f *archive.File,
 	if v.Dest == terminal.StdoutName {
 		return f.Image().Copy(ctx, v.Out, o)
 	}
-	return v.WriteTo(ctx, rep.Target, in, func(file *archive.FileOptions) error {
-		return v.WriteObject(ctx, rep.Target, in, file, func(path string) error { return archive.RestoreFile(ctx, path, f, o, file) })
-	})
+	return v.WriteTo(ctx, rep.Target, in, rep.Written, true, func(t fileio.Target) error { return f.Image().Copy(ctx, t, o) })
 }
 
 // rewrite writes an archive.
@@ -351,17 +349,15 @@ func (v *copier) rewrite(ctx context.Context, in *fileio.Input, f *archive.File,
 			err = w.Flush()
 		}
 	} else {
-		err = v.WriteTo(ctx, rep.Target, in, func(o *archive.FileOptions) error {
-			o.NoCheck, o.CheckProgress = v.noCheck, v.Step(in.Name, size, 1, passes)
-			o.Accept = func(f *archive.File) error {
-				rep.Warnings = append(rep.Warnings, chains.WithoutEffect(f, opts.Filters)...)
-				rep.Loss = report.LossOf(f)
-				return in.Changed()
-			}
-			return v.WriteObject(ctx, rep.Target, in, o, func(path string) error {
-				res, err = archive.RewriteFile(ctx, path, f, &opts, o)
+		opts.NoCheck, opts.CheckProgress = v.noCheck, v.Step(in.Name, size, 1, passes)
+		err = v.WriteTo(ctx, rep.Target, in, 0, !v.noCheck, func(t fileio.Target) error {
+			var made *archive.File
+			if res, made, err = archive.RewriteTarget(ctx, t, f, &opts); err != nil {
 				return err
-			})
+			}
+			rep.Warnings = append(rep.Warnings, chains.WithoutEffect(made, opts.Filters)...)
+			rep.Loss = report.LossOf(made)
+			return in.Changed()
 		})
 	}
 	if err != nil {

@@ -197,17 +197,14 @@ func (v *generator) archive(ctx context.Context, f *cdlgen.File, rep *genReport)
 	v.StartProgress("gen", rep.Size)
 	defer v.StopProgress()
 	v.opts.Progress = v.Step(rep.File, rep.Size, 0, 2)
-	return v.WriteTo(ctx, rep.Target, &fileio.Input{}, func(o *archive.FileOptions) error {
-		o.CheckProgress = v.Step(rep.File, rep.Size, 1, 2)
-		o.Accept = func(a *archive.File) error {
-			rep.Warnings = v.otherBlocks(f, a)
-			return nil
+	v.opts.CheckProgress = v.Step(rep.File, rep.Size, 1, 2)
+	return v.WriteTo(ctx, rep.Target, &fileio.Input{}, 0, true, func(t fileio.Target) error {
+		res, a, err := archive.WriteTarget(ctx, t, image, rep.Size, &v.opts)
+		if err != nil {
+			return err
 		}
-		res, err := archive.WriteFile(ctx, rep.Target, image, rep.Size, &v.opts, o)
-		if err == nil {
-			rep.ArchiveSize = res.Size
-		}
-		return err
+		rep.ArchiveSize, rep.Warnings = res.Size, v.otherBlocks(f, a)
+		return nil
 	})
 }
 

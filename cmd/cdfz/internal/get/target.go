@@ -59,8 +59,8 @@ func (r *getRun) toArchive(ctx context.Context, path string, from *exports.Write
 		return 0, err
 	}
 	var res *archive.Result
-	err = r.WriteTo(ctx, path, &fileio.Input{}, func(o *archive.FileOptions) error {
-		res, err = archive.WriteFile(ctx, path, image, n, &archive.WriteOptions{Name: name, Workers: r.Coders(), Memory: r.BlockMemory()}, o)
+	err = r.WriteTo(ctx, path, &fileio.Input{}, 0, true, func(t fileio.Target) error {
+		res, _, err = archive.WriteTarget(ctx, t, image, n, &archive.WriteOptions{Name: name, Workers: r.Coders(), Memory: r.BlockMemory()})
 		return err
 	})
 	if err != nil {

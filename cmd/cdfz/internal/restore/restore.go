@@ -228,9 +228,7 @@ func (v *restorer) one(ctx context.Context, j fileio.File) error {
 	if v.Dest == terminal.StdoutName {
 		err = f.Image().Copy(ctx, v.Out, o)
 	} else {
-		err = v.WriteTo(ctx, path, in, func(file *archive.FileOptions) error {
-			return v.WriteObject(ctx, path, in, file, func(path string) error { return archive.RestoreFile(ctx, path, f, o, file) })
-		})
+		err = v.WriteTo(ctx, path, in, info.ImageSize, true, func(t fileio.Target) error { return f.Image().Copy(ctx, t, o) })
 	}
 	if err != nil {
 		return fileio.ExplainDamage(err, f, "cdfz verify lists all damage, cdfz restore --salvage restores the rest")

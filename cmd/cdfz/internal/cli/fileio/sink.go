@@ -45,12 +45,6 @@ func (a *IO) Sink(ctx context.Context, path string, src *Input) (*Sink, error) {
 	return &Sink{Writer: t, a: a, file: t}, nil
 }
 
-// Target is a file in which written bytes may be overwritten.
-type Target interface {
-	io.Writer
-	io.WriterAt
-}
-
 // Target returns the file that the sink writes, nil for standard output.
 func (s *Sink) Target() Target {
 	switch {

@@ -5,13 +5,13 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync"
 
-	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/stop"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
@@ -279,30 +279,69 @@ func (a *IO) TargetPath(j File, rename func(string) (string, error)) (string, er
 	return a.Dest, nil
 }
 
-// WriteTo writes the target of a FILE with a function of package archive, which compares it with
-// the source unless it sets NoCheck.
-func (a *IO) WriteTo(ctx context.Context, path string, src *Input, write func(*archive.FileOptions) error) error {
-	err := a.prepare(path, src)
+// Target is the file of a target that is being written.
+type Target interface {
+	io.Writer
+	io.ReaderAt
+	io.WriterAt
+}
+
+// WriteTo makes the target of a FILE, a file or an object: write fills it, and it appears unless write returns an error.
+// proved tells that write compares it with its source. size is the expected number of bytes, 0 if unknown.
+func (a *IO) WriteTo(ctx context.Context, path string, src *Input, size int64, proved bool, write func(Target) error) error {
+	if err := a.prepare(path, src); err != nil {
+		return err
+	}
+	err := a.fill(ctx, path, src, size, proved, write)
+	if err != nil {
+		a.targets.free(path)
+	}
+	return a.targetHint(err, path)
+}
+
+// fill is WriteTo for a target that is taken.
+func (a *IO) fill(ctx context.Context, path string, src *Input, size int64, proved bool, write func(Target) error) error {
+	g := a.guard(path, src)
+	g.unproved = func() bool { return !proved }
+	if s3.IsURL(path) {
+		t, err := atomicfile.Temp()
+		if err != nil {
+			return err
+		}
+		defer t.Close()
+		if err := a.filled(ctx, t, write); err != nil {
+			return err
+		}
+		st, err := t.Stat()
+		if err != nil {
+			return err
+		}
+		return g.upload(ctx, t, st.Size())
+	}
+	o := &atomicfile.Options{
+		Overwrite: a.Force, MakeDirs: a.IsDirDest(), Source: src.Stat, Size: size, Together: a.Written != nil, MayReplace: g.file(ctx),
+	}
+	t, err := a.open(path, src, o)
 	if err != nil {
 		return err
 	}
-	o := &archive.FileOptions{Overwrite: a.Force, MakeDirs: a.IsDirDest(), Source: src.Stat}
-	o.Warn = func(text string) { a.Message("warning: %s", text) }
-	o.Written = a.Written
-	o.Together = a.Written != nil
-	g := a.guard(path, src)
-	g.unproved = func() bool { return o.NoCheck }
-	o.MayReplace = g.file(ctx)
-	if o.Root, o.Rel, err = a.root(path, src); err != nil {
-		a.targets.free(path)
+	defer t.Close()
+	if err := a.filled(ctx, t, write); err != nil {
 		return err
 	}
-	o.Rights, o.FolderRights = a.rights(path, src, o.Rel)
-	if err = write(o); err != nil {
-		a.targets.free(path)
-		return a.targetHint(err, path)
+	return a.Commit(t)
+}
+
+// filled calls write. What remains needs neither processor nor memory.
+func (a *IO) filled(ctx context.Context, t Target, write func(Target) error) error {
+	err := write(t)
+	if err == nil {
+		err = ctx.Err()
 	}
-	return nil
+	if err == nil && a.Written != nil {
+		a.Written()
+	}
+	return err
 }
 
 // root returns the open folder that a target is below, and its path there: the folder of -o
@@ -397,20 +436,24 @@ func (a *IO) CreateCopy(ctx context.Context, path string, src *Input) (*atomicfi
 }
 
 func (a *IO) create(path string, src *Input, o *atomicfile.Options) (*atomicfile.File, error) {
-	err := a.prepare(path, nil)
-	if err != nil {
+	if err := a.prepare(path, nil); err != nil {
 		return nil, err
 	}
-	var t *atomicfile.File
-	if o.Root, o.Rel, err = a.root(path, src); err == nil {
-		o.Rights, o.FolderRights = a.rights(path, src, o.Rel)
-		t, err = atomicfile.Create(path, o)
-	}
+	t, err := a.open(path, src, o)
 	if err != nil {
 		a.targets.free(path)
 		return nil, a.targetHint(err, path)
 	}
 	return t, nil
+}
+
+// open starts a file for a target that is taken.
+func (a *IO) open(path string, src *Input, o *atomicfile.Options) (t *atomicfile.File, err error) {
+	if o.Root, o.Rel, err = a.root(path, src); err != nil {
+		return nil, err
+	}
+	o.Rights, o.FolderRights = a.rights(path, src, o.Rel)
+	return atomicfile.Create(path, o)
 }
 
 // Commit makes a target appear.

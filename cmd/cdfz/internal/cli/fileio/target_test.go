@@ -10,7 +10,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/protect"
 )
 
@@ -20,14 +19,15 @@ func TestOneTarget(t *testing.T) {
 	a := New(strings.NewReader(""), io.Discard, io.Discard)
 	a.Force = true
 	name := filepath.Join(t.TempDir(), "x.nc.cdfz")
-	none := func(*archive.FileOptions) error { return nil }
+	none := func(Target) error { return nil }
+	writeTo := func(write func(Target) error) error { return a.WriteTo(t.Context(), name, &Input{}, 0, true, write) }
 	broken := errors.New("broken")
-	require.ErrorIs(t, a.WriteTo(t.Context(), name, &Input{}, func(*archive.FileOptions) error { return broken }), broken)
-	require.NoError(t, a.WriteTo(t.Context(), name, &Input{}, func(*archive.FileOptions) error {
-		require.ErrorIs(t, a.WriteTo(t.Context(), name, &Input{}, none), errTwice)
+	require.ErrorIs(t, writeTo(func(Target) error { return broken }), broken)
+	require.NoError(t, writeTo(func(Target) error {
+		require.ErrorIs(t, writeTo(none), errTwice)
 		return nil
 	}))
-	require.ErrorIs(t, a.WriteTo(t.Context(), name, &Input{}, none), errTwice)
+	require.ErrorIs(t, writeTo(none), errTwice)
 }
 
 // TestOverwrites checks that -f overwrites one kind of file, also if another one gets the name while the
