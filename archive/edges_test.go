@@ -40,7 +40,7 @@ var edges = map[string][]string{
 	"internal/urls":                {"internal/ioat"},
 	"remote":                       {"internal/ioat", "internal/retry", "internal/urls"},
 	"remote/s3":                    {"internal/retry", "remote"}, // signatures for URLs of object stores
-	"archive/internal/blockidx":    {"internal/ioat"},
+	"blockidx":                     {"internal/ioat"},
 	"filters": {"filters/internal/codecjson", "filters/internal/deflate", "filters/internal/transpose", "filters/internal/wire",
 		"filters/internal/zstd", "lorenz"},
 	"filters/internal/wire":        {"internal/recycled"}, // the errors of all filters
@@ -85,34 +85,34 @@ var edges = map[string][]string{
 	"internal/spec":                    {"filters"}, // the text of chains
 	"internal/hostproto":               {},          // used by hdf5plugin and by the command cdfz-plugin-host
 	"slab":                             {"cdf3", "internal/ioat"},
-	"archive/internal/unlimited":       {"cdf3", "internal/ioat"},
-	"archive": {"archive/parity", "cdf3", "archive/internal/blockidx", "cf", "filters", "internal/atomicfile", "internal/ioat", "internal/urls", "slab", "archive/internal/unlimited",
+	"unlimited":                        {"cdf3", "internal/ioat"},
+	"archive": {"archive/parity", "cdf3", "blockidx", "cf", "filters", "internal/atomicfile", "internal/ioat", "internal/urls", "slab", "unlimited",
 		"archive/internal/fault", "archive/internal/czip", "archive/internal/plan", "archive/internal/zarrview",
 		"archive/internal/opening", "archive/internal/read", "archive/internal/image", "archive/internal/write", "archive/internal/layout", "internal/recycled"},
 	"archive/internal/fault":    {},
 	"archive/internal/treesum":  {},
 	"archive/internal/crc":      {}, // assembly for amd64
 	"archive/internal/czip":     {"archive/internal/crc", "archive/internal/fault", "internal/ioat"},
-	"archive/internal/plan":     {"archive/internal/czip", "archive/internal/fault", "archive/internal/blockidx", "cdf3", "filters", "archive/internal/unlimited"},
+	"archive/internal/plan":     {"archive/internal/czip", "archive/internal/fault", "blockidx", "cdf3", "filters", "unlimited"},
 	"archive/internal/zarrview": {"archive/internal/plan", "cdf3", "filters"},
-	"archive/internal/opening":  {"archive/internal/czip", "archive/internal/fault", "archive/internal/plan", "archive/internal/blockidx", "cdf3", "filters", "internal/future", "internal/ioat", "internal/recycled"},
+	"archive/internal/opening":  {"archive/internal/czip", "archive/internal/fault", "archive/internal/plan", "blockidx", "cdf3", "filters", "internal/future", "internal/ioat", "internal/recycled"},
 	"archive/internal/read": {"archive/internal/czip", "archive/internal/fault", "archive/internal/opening", "archive/internal/plan",
-		"archive/internal/blockidx", "filters", "internal/ioat", "internal/recycled", "slab", "archive/internal/unlimited"},
+		"blockidx", "filters", "internal/ioat", "internal/recycled", "slab", "unlimited"},
 	"archive/internal/image": {"archive/internal/fault", "archive/internal/plan", "archive/internal/read", "archive/internal/treesum",
-		"archive/internal/blockidx", "internal/future", "internal/ioat", "internal/pipeline", "internal/recycled", "archive/internal/unlimited"},
-	"archive/internal/encode": {"archive/internal/czip", "archive/internal/plan", "archive/internal/read", "filters", "internal/ioat", "internal/pipeline", "internal/recycled", "archive/internal/unlimited"}, // rewriting reads blocks
+		"blockidx", "internal/future", "internal/ioat", "internal/pipeline", "internal/recycled", "unlimited"},
+	"archive/internal/encode": {"archive/internal/czip", "archive/internal/plan", "archive/internal/read", "filters", "internal/ioat", "internal/pipeline", "internal/recycled", "unlimited"}, // rewriting reads blocks
 	"archive/internal/write": {"archive/internal/czip", "archive/internal/encode", "archive/internal/fault", "archive/internal/image", "archive/internal/plan",
-		"archive/internal/read", "archive/internal/zarrview", "archive/internal/blockidx", "cdf3"},
+		"archive/internal/read", "archive/internal/zarrview", "blockidx", "cdf3"},
 	"archive/internal/layout": {"archive/internal/czip", "archive/internal/encode", "archive/internal/fault", "archive/internal/image", "archive/internal/plan",
-		"archive/internal/write", "archive/internal/blockidx", "cdf3", "filters", "internal/ioat", "internal/recycled", "archive/internal/unlimited"},
+		"archive/internal/write", "blockidx", "cdf3", "filters", "internal/ioat", "internal/recycled", "unlimited"},
 	"archive/internal/archivetest": {"archive/internal/czip", "archive/internal/fault", "cdf3"},          // for tests
 	"archive/internal/packtest":    {"archive", "archive/internal/archivetest", "archive/internal/read"}, // for tests
 	"archive/internal/evidence": {"archive/internal/czip", "archive/internal/fault", "archive/internal/plan", "archive/internal/opening", "archive/internal/image",
-		"archive/parity", "archive/internal/blockidx", "internal/ioat"}, // what verify and repair know of a damaged archive
+		"archive/parity", "blockidx", "internal/ioat"}, // what verify and repair know of a damaged archive
 	"archive/verify": {"archive/parity", "archive/internal/czip", "archive/internal/evidence", "archive/internal/fault", "archive/internal/plan", "archive/internal/zarrview",
-		"archive/internal/opening", "archive/internal/read", "archive/internal/image", "archive/internal/blockidx", "cdf3", "filters", "internal/ioat", "internal/recycled", "archive/internal/unlimited"},
+		"archive/internal/opening", "archive/internal/read", "archive/internal/image", "blockidx", "cdf3", "filters", "internal/ioat", "internal/recycled", "unlimited"},
 	"archive/repair": {"archive/parity", "archive/verify", "archive/internal/czip", "archive/internal/evidence", "archive/internal/fault",
-		"archive/internal/plan", "archive/internal/zarrview", "archive/internal/opening", "archive/internal/image", "archive/internal/blockidx", "cdf3", "filters", "internal/ioat", "archive/internal/unlimited"},
+		"archive/internal/plan", "archive/internal/zarrview", "archive/internal/opening", "archive/internal/image", "blockidx", "cdf3", "filters", "internal/ioat", "unlimited"},
 	// Datasets of many files open their members with archive, and name times with cf.
 	"archive/joined": {"archive", "cdf3", "cf", "internal/ioat", "internal/urls", "slab", "internal/future"},
 

@@ -9,9 +9,9 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive/internal/opening"
 	"github.com/cdfz-format/cdfz/archive/internal/read"
-	"github.com/cdfz-format/cdfz/archive/internal/unlimited"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/slab"
+	"github.com/cdfz-format/cdfz/unlimited"
 )
 
 // File is a netCDF file open for reading: a classic file or an archive. Both behave the

@@ -9,10 +9,10 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive/internal/archivetest"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
-	"github.com/cdfz-format/cdfz/archive/internal/unlimited"
 	"github.com/cdfz-format/cdfz/archive/internal/write"
 	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/unlimited"
 )
 
 // Images and helpers that other packages' tests share.

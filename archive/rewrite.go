@@ -11,9 +11,9 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/layout"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/archive/internal/read"
-	"github.com/cdfz-format/cdfz/archive/internal/unlimited"
 	"github.com/cdfz-format/cdfz/archive/internal/write"
 	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/unlimited"
 )
 
 // Rewrite writes an archive of the netCDF file in src, usually with other filters. Zero

@@ -6,11 +6,11 @@ import (
 	"iter"
 
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
-	"github.com/cdfz-format/cdfz/archive/internal/unlimited"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/cf"
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/slab"
+	"github.com/cdfz-format/cdfz/unlimited"
 )
 
 // Var is a variable of a File. Package slab reads its values:

@@ -4,12 +4,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/cdfz-format/cdfz/archive/internal/blockidx"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 	"github.com/cdfz-format/cdfz/archive/internal/opening"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/archive/verify"
+	"github.com/cdfz-format/cdfz/blockidx"
 )
 
 // take sets the row of the block in an entry. It returns false if the entry is one of a

@@ -10,15 +10,15 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/cdfz-format/cdfz/archive/internal/blockidx"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 	"github.com/cdfz-format/cdfz/archive/internal/image"
 	"github.com/cdfz-format/cdfz/archive/internal/opening"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
-	"github.com/cdfz-format/cdfz/archive/internal/unlimited"
+	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/internal/ioat"
+	"github.com/cdfz-format/cdfz/unlimited"
 )
 
 // WriteImage writes the image to w, which is empty: the values that were found, and fill

@@ -6,9 +6,9 @@ import (
 	"slices"
 
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
-	"github.com/cdfz-format/cdfz/archive/internal/unlimited"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 	"github.com/cdfz-format/cdfz/internal/recycled"
+	"github.com/cdfz-format/cdfz/unlimited"
 )
 
 // Sink takes the blocks made by a cutter. It puts the memory of BlockJob.Raw back to package recycled.

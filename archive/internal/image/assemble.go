@@ -8,10 +8,10 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/archive/internal/read"
-	"github.com/cdfz-format/cdfz/archive/internal/unlimited"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 	"github.com/cdfz-format/cdfz/internal/pipeline"
 	"github.com/cdfz-format/cdfz/internal/recycled"
+	"github.com/cdfz-format/cdfz/unlimited"
 )
 
 // imageWindow is the piece of the image that one goroutine assembles at a time. It is

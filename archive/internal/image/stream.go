@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/cdfz-format/cdfz/archive/internal/read"
-	"github.com/cdfz-format/cdfz/archive/internal/unlimited"
+	"github.com/cdfz-format/cdfz/unlimited"
 )
 
 const (

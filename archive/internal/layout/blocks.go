@@ -6,9 +6,9 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
-	"github.com/cdfz-format/cdfz/archive/internal/unlimited"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/unlimited"
 )
 
 // The shapes of blocks, and the chain of the header, that samples or trials decide: docs/FORMAT.md, "Choices by

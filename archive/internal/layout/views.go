@@ -6,14 +6,14 @@ import (
 	"io"
 	"math"
 
-	"github.com/cdfz-format/cdfz/archive/internal/blockidx"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/encode"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
-	"github.com/cdfz-format/cdfz/archive/internal/unlimited"
 	"github.com/cdfz-format/cdfz/archive/internal/write"
+	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/internal/recycled"
+	"github.com/cdfz-format/cdfz/unlimited"
 )
 
 // What a Zarr view may cost: docs/FORMAT.md, "Thresholds of the layouts".

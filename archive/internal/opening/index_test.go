@@ -7,9 +7,9 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/archive/internal/archivetest"
-	"github.com/cdfz-format/cdfz/archive/internal/blockidx"
 	"github.com/cdfz-format/cdfz/archive/internal/opening"
 	"github.com/cdfz-format/cdfz/archive/internal/packtest"
+	"github.com/cdfz-format/cdfz/blockidx"
 )
 
 // TestCheckRow checks places that no block of an archive can have, but an index may

@@ -8,9 +8,9 @@ import (
 	"strconv"
 
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
-	"github.com/cdfz-format/cdfz/archive/internal/unlimited"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/unlimited"
 )
 
 // NewPlan makes the plan of an image of size bytes in a layout.

@@ -14,10 +14,10 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive/internal/archivetest"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
-	"github.com/cdfz-format/cdfz/archive/internal/unlimited"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/testdata/seeds"
+	"github.com/cdfz-format/cdfz/unlimited"
 )
 
 // sameAsJSON reports whether read accepts b. If so, it requires that encoding/json

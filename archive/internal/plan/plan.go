@@ -9,7 +9,7 @@ import (
 	"context"
 	"encoding/json"
 
-	"github.com/cdfz-format/cdfz/archive/internal/unlimited"
+	"github.com/cdfz-format/cdfz/unlimited"
 )
 
 // Layout names the parts of a file that have separate entries in the archive. The plan

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/cdfz-format/cdfz/archive/internal/unlimited"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/unlimited"
 )
 
 // PooledBelow is the length of a variable in bytes below which it has blocks only in a pool, unless it is in a view.

@@ -7,12 +7,12 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/cdfz-format/cdfz/archive/internal/blockidx"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
-	"github.com/cdfz-format/cdfz/archive/internal/unlimited"
+	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/unlimited"
 )
 
 // Resolved is a plan with everything that is computed from it. Variables with blocks of

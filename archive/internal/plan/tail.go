@@ -7,8 +7,8 @@ import (
 	"io"
 	"sync"
 
-	"github.com/cdfz-format/cdfz/archive/internal/blockidx"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/blockidx"
 )
 
 // TailWriter generates everything after the manifest: the index, the directory and the

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/cdfz-format/cdfz/archive/internal/unlimited"
 	"github.com/cdfz-format/cdfz/internal/ioat"
+	"github.com/cdfz-format/cdfz/unlimited"
 )
 
 // Image returns the image in the archive, read through the cache until ctx is done. Its reads decode

@@ -5,7 +5,7 @@ import (
 	"log"
 	"strings"
 
-	"github.com/cdfz-format/cdfz/archive/internal/unlimited"
+	"github.com/cdfz-format/cdfz/unlimited"
 )
 
 // A file with a header of 4 bytes and 3 records, each with 2 bytes of variable a and 1 byte

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"log"
 
-	"github.com/cdfz-format/cdfz/archive/internal/blockidx"
+	"github.com/cdfz-format/cdfz/blockidx"
 )
 
 // Write the index of three blocks, and look up one of them.

@@ -144,7 +144,7 @@ func TestNewRefuses(t *testing.T) {
 // TestPlan checks for all test files that the blocked variables form a valid layout,
 // and that both views agree with the naive permutation.
 func TestPlan(t *testing.T) {
-	names, err := filepath.Glob("../../../testdata/classic/*.nc")
+	names, err := filepath.Glob("../testdata/classic/*.nc")
 	require.NoError(t, err)
 	require.NotEmpty(t, names)
 	reasons := map[Reason]int{}
