@@ -18,7 +18,7 @@ func (m *Model[T]) Decode(in *entropy.Reader, r []T, spans func(visit func(start
 		return false
 	}
 	m.reset(len(r), near)
-	m.low = lowBits{buf: in.Buf, decoding: true}
+	m.low = lowBits{buf: in.Buf}
 	in.Buf = nil
 	c := arith.NewDecoder(body)
 	s := state{zeros: flags&hasZeros != 0, decoding: true, stop: stop}
@@ -104,9 +104,15 @@ func (m *Model[T]) span(c *arith.Coder, st *state, r []T, s Span, after []Span) 
 			at += n
 			continue
 		}
-		for end := at + n; at < end; at, i = at+1, i+1 {
-			m.one(c, r, at, i, uint(st.t), width, st.decoding)
+		if group := r[at : at+n]; st.decoding {
+			m.code(c, i, n, st.t)
+			m.getLow(group, i, st.t)
+		} else {
+			m.measure(group, i)
+			m.code(c, i, n, st.t)
+			m.putLow(group, i, st.t)
 		}
+		at += n
 	}
 	st.at = at
 	return true
@@ -114,21 +120,6 @@ func (m *Model[T]) span(c *arith.Coder, st *state, r []T, s Span, after []Span) 
 
 // groupTime is about how many nanoseconds a group takes.
 const groupTime = 20 * entropy.GroupLen
-
-// one codes a residual, with its place in the window.
-func (m *Model[T]) one(c *arith.Coder, r []T, at, i int, t, width uint, decoding bool) {
-	v, neg := T(0), 0
-	if !decoding {
-		v = r[at]
-		if v>>(width-1) != 0 {
-			v, neg = -v, 1
-		}
-	}
-	x, neg := m.residual(c, i, uint64(v), neg, t, width)
-	if decoding {
-		r[at] = negate(T(x), neg)
-	}
-}
 
 // skip advances over elements without a residual. As neighbours they have the size of the element
 // before them.

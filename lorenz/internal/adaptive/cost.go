@@ -2,7 +2,6 @@ package adaptive
 
 import (
 	"math"
-	"math/bits"
 
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 )
@@ -19,9 +18,9 @@ func (e *Encoder[T]) Cost(r []T, spans []Span, near Neighbours) float64 {
 	rest := 0
 	for _, s := range spans {
 		for at := s.Start; at < s.End; at++ {
-			x := signed(r[at])
-			b := bits.Len64(uint64(max(x, -x)))
-			start := (e.expect(at+e.pad) + 8) >> 4
+			i := at + e.pad
+			b, _ := split(e.mag[i])
+			start := (expect((*[2]uint8)(e.mag[i-2:]), (*[3]uint8)(e.mag[i-near.North-1:])) + 8) >> 4
 			z := min(start, nearest-1)
 			count[z][clamp(b-start+16, 0, 31)]++
 			totals[z]++
@@ -52,20 +51,8 @@ func (m *Model[T]) load(r []T, spans []Span, near Neighbours) {
 	at := 0
 	for _, s := range spans {
 		m.skip(&st, r, at, s.Start)
-		for at = s.Start; at < s.End; at++ {
-			x := signed(r[at])
-			v := uint64(max(x, -x))
-			m.mag[at+m.pad] = 0
-			if v > 0 {
-				m.mag[at+m.pad] = magnitude(v, bits.Len64(v))
-			}
-		}
+		m.measure(r[s.Start:s.End], s.Start+m.pad)
+		at = s.End
 	}
 	m.skip(&st, r, at, len(r))
-}
-
-// signed returns a lane as a signed number.
-func signed[T entropy.Lane](v T) int64 {
-	shift := 64 - entropy.LaneBits[T]()
-	return int64(uint64(v)<<shift) >> shift
 }

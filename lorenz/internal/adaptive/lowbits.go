@@ -4,46 +4,36 @@ import "encoding/binary"
 
 // lowBits holds the bits that are stored without modeling.
 type lowBits struct {
-	buf      []byte
-	decoding bool
-	pos      int // of a decoder, in bits
-	acc      uint64
-	n        uint
+	buf []byte
+	pos int // of a decoder, in bits
+	acc uint64
+	n   uint
 }
 
-// code codes k bits, at most 63.
-func (l *lowBits) code(v uint64, k uint) uint64 {
-	if k > 32 {
-		v = l.code(v&(1<<32-1), 32) | l.code(v>>32, k-32)<<32
-		return v
+// get returns k bits, at most 63, from bit at on. After the last byte there are zeros.
+func (l *lowBits) get(at, k int) uint64 {
+	var b [9]byte
+	if at>>3 < len(l.buf) {
+		copy(b[:], l.buf[at>>3:])
 	}
-	if l.decoding {
-		i := l.pos >> 3
-		var x uint64
-		if i+8 <= len(l.buf) {
-			x = binary.LittleEndian.Uint64(l.buf[i:])
-		} else {
-			for j := 0; i+j < len(l.buf); j++ {
-				x |= uint64(l.buf[i+j]) << (8 * j)
-			}
-		}
-		v = x >> (l.pos & 7) & (1<<k - 1)
-		l.pos += int(k)
-		return v
-	}
+	return (binary.LittleEndian.Uint64(b[:])>>(at&7) | uint64(b[8])<<(64-(at&7))) & (1<<k - 1)
+}
+
+// put writes k bits, at most 63.
+func (l *lowBits) put(v uint64, k int) {
 	l.acc |= v << l.n
-	for l.n += k; l.n >= 8; l.n -= 8 {
-		l.buf = append(l.buf, byte(l.acc))
-		l.acc >>= 8
+	if l.n += uint(k); l.n >= 64 {
+		l.buf = binary.LittleEndian.AppendUint64(l.buf, l.acc)
+		l.n -= 64
+		l.acc = v >> (uint(k) - l.n)
 	}
-	return v
 }
 
 // finish returns the bits of an encoder, filled up to a byte with zeros.
 func (l *lowBits) finish() []byte {
-	if l.n > 0 {
+	for ; l.n > 0; l.n -= min(l.n, 8) {
 		l.buf = append(l.buf, byte(l.acc))
-		l.acc, l.n = 0, 0
+		l.acc >>= 8
 	}
 	return l.buf
 }

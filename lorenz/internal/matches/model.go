@@ -33,7 +33,7 @@ type model struct {
 	shift  int
 	tables [3][]arith.Prob // of order1, order2 and guess
 	agree  [kinds][3][1 << byteBits]arith.Prob
-	weight [kinds][MaxUnit][4]int64
+	weight [kinds][MaxUnit][4]arith.Weight
 }
 
 // reset prepares the model for a block of n bytes.
@@ -65,7 +65,7 @@ func (m *model) reset(unit, n int) {
 			arith.Reset(m.agree[i][j][:])
 		}
 		for j := range m.weight[i] {
-			m.weight[i][j] = [4]int64{weight, weight, weight, weight}
+			m.weight[i][j] = [4]arith.Weight{weight, weight, weight, weight}
 		}
 	}
 }

@@ -53,7 +53,7 @@ func (m *model) literalPrice(x *context, v uint32) (sum uint32) {
 	node := uint32(1)
 	for i := byteBits - 1; i >= 0; i-- {
 		p0, p1, p2, p3 := m.probs(x, node, i)
-		p := arith.Mixed4(w, p0, p1, p2, p3)
+		p := arith.Mix4(w, *p0, *p1, *p2, *p3).P12()
 		b := v >> i & 1
 		if b == 0 {
 			p = 4095 - p
