@@ -59,8 +59,8 @@ func boxWithin(shape []int64, room int64) []int64 {
 // BlockShape implements slab.Shaped.
 func (v *farVar) BlockShape() []int64 { return boxWithin(v.shape, max(1, farWalk/v.size)) }
 
-// View implements slab.Blocks.
-func (v *farVar) View(ctx context.Context, off, n int64) ([]byte, error) {
+// Bytes implements slab.Blocks.
+func (v *farVar) Bytes(ctx context.Context, off, n int64) ([]byte, error) {
 	if n == 0 || n > farRun || off/v.Len != (off+n-1)/v.Len {
 		return nil, nil
 	}

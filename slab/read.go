@@ -23,9 +23,9 @@ type Block struct {
 // archive. Reads then ask for each block once.
 type Blocks interface {
 	io.ReaderAt
-	// View returns n bytes of the array from byte off on, which the caller must not
+	// Bytes returns n bytes of the array from byte off on, which the caller must not
 	// change. It returns nil if they span several blocks or EachBlock is faster.
-	View(ctx context.Context, off, n int64) ([]byte, error)
+	Bytes(ctx context.Context, off, n int64) ([]byte, error)
 	// EachBlock calls f once for each block that holds selected elements, with at least
 	// those elements. The calls may come from several goroutines. f must not keep the
 	// block.
@@ -177,7 +177,7 @@ func ReadInto[T Number](ctx context.Context, a Array, dst []T, s Sel) error {
 	}
 	if contiguous(dims) {
 		size := a.Type().Size()
-		data, err := b.View(ctx, offsetOf(dims, size), n*size)
+		data, err := b.Bytes(ctx, offsetOf(dims, size), n*size)
 		if err != nil {
 			return err
 		}

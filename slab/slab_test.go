@@ -54,8 +54,8 @@ type inBlocks struct {
 	block []int64
 }
 
-// View pretends that blocks end after every seventh element.
-func (b *inBlocks) View(_ context.Context, off, n int64) ([]byte, error) {
+// Bytes pretends that blocks end after every seventh element.
+func (b *inBlocks) Bytes(_ context.Context, off, n int64) ([]byte, error) {
 	if size := b.a.typ.Size(); off/size%7+n/size > 7 {
 		return nil, nil
 	}

@@ -24,7 +24,7 @@ const (
 	BlockMemory = 1 << 30
 )
 
-// Archives is the state of all views of a folder. It is safe for concurrent use.
+// Archives is the state that all FS of a folder share. It is safe for concurrent use.
 //
 // A file that nobody uses stays open for a while, since its decoded blocks in the cache of
 // blocks belong to the open file.

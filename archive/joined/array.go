@@ -157,8 +157,8 @@ func boxWithin(shape []int64, room int64) []int64 {
 	return box
 }
 
-// View implements slab.Blocks.
-func (a *array) View(ctx context.Context, off, n int64) (b []byte, err error) {
+// Bytes implements slab.Blocks.
+func (a *array) Bytes(ctx context.Context, off, n int64) (b []byte, err error) {
 	row := a.rowLen()
 	if n <= 0 || row == 0 {
 		return nil, nil
@@ -169,7 +169,7 @@ func (a *array) View(ctx context.Context, off, n int64) (b []byte, err error) {
 	}
 	err = a.member(ctx, i, func(v slab.Array) error {
 		if blocks, ok := v.Values().(slab.Blocks); ok {
-			b, err = blocks.View(ctx, off-a.d.starts[i]*row, n)
+			b, err = blocks.Bytes(ctx, off-a.d.starts[i]*row, n)
 			return err
 		}
 		return nil

@@ -78,9 +78,10 @@ func (h *Healed) Changed() bool { return len(h.layers) > 0 }
 
 // ReadAt reads the healed archive. If it has parity, unreadable sectors that could not be healed
 // are zero.
-func (h *Healed) ReadAt(p []byte, off int64) (int, error) { return h.view().ReadAt(p, off) }
+func (h *Healed) ReadAt(p []byte, off int64) (int, error) { return h.now().ReadAt(p, off) }
 
-func (h *Healed) view() io.ReaderAt {
+// now returns the archive as far as it is healed.
+func (h *Healed) now() io.ReaderAt {
 	if n := len(h.layers); n > 0 {
 		return h.layers[n-1]
 	}
@@ -158,7 +159,7 @@ func (h *Healed) once() (whole bool, err error) {
 	if h.Parity == nil {
 		h.r = newOverlay(h.r, h.size) // unreadable sectors are zero from here on
 	}
-	l := newOverlay(h.view(), h.size)
+	l := newOverlay(h.now(), h.size)
 	rep, err := set.Heal(h.ctx, l)
 	var kept []parity.Range
 	if err == nil && l.changed() {
@@ -182,7 +183,7 @@ func (h *Healed) once() (whole bool, err error) {
 }
 
 func (h *Healed) find() (*parity.Set, error) {
-	return parity.Find(h.ctx, h.view(), h.size, &parity.Options{Workers: h.o.Workers, Memory: h.o.Memory})
+	return parity.Find(h.ctx, h.now(), h.size, &parity.Options{Workers: h.o.Workers, Memory: h.o.Memory})
 }
 
 // guarded undoes what healing would harm, and subtracts it from the report.
@@ -198,7 +199,7 @@ func (h *Healed) guarded(l *overlay, rep *parity.Report) ([]parity.Range, error)
 
 // rebuildTail rebuilds what follows from the local headers.
 func (h *Healed) rebuildTail() error {
-	p, err := Repair(h.ctx, h.view(), h.size, &Options{Quick: h.o.Quick})
+	p, err := Repair(h.ctx, h.now(), h.size, &Options{Quick: h.o.Quick})
 	if errors.Is(err, fault.ErrCorrupt) || errors.Is(err, fault.ErrNotArchive) || errors.Is(err, fault.ErrVersion) {
 		return nil // the repair that follows reports it
 	}
@@ -212,7 +213,7 @@ func (h *Healed) rebuildTail() error {
 	h.After = p.After
 	// The tail is in a layer after the bytes that it was derived from.
 	for _, write := range []func(context.Context, File) error{p.patch, p.writeEnd} {
-		l := newOverlay(h.view(), h.size)
+		l := newOverlay(h.now(), h.size)
 		if err := write(h.ctx, l); err != nil {
 			l.Close()
 			return err
@@ -226,7 +227,7 @@ func (h *Healed) rebuildTail() error {
 
 // rebuild makes the parity again if all else is intact.
 func (h *Healed) rebuild() error {
-	rep, err := verify.Verify(h.ctx, h.view(), h.size, &verify.Options{Workers: h.o.Workers, Memory: h.o.Memory})
+	rep, err := verify.Verify(h.ctx, h.now(), h.size, &verify.Options{Workers: h.o.Workers, Memory: h.o.Memory})
 	if errors.Is(err, fault.ErrNotArchive) {
 		return nil // the repair that follows reports it
 	}
@@ -240,7 +241,7 @@ func (h *Healed) rebuild() error {
 	if err != nil || set == nil || rep.Parity == nil {
 		return err
 	}
-	l := newOverlay(h.view(), h.size)
+	l := newOverlay(h.now(), h.size)
 	if err := set.Rebuild(h.ctx, l); err != nil {
 		l.Close()
 		return err

@@ -40,11 +40,11 @@ type Second struct {
 func (h *Healed) fromSecond() error {
 	b := newOverlay(h.o.Second.R, h.o.Second.Size) // unreadable sectors are zero
 	defer b.Close()
-	left, lost, err := damageOf(h.ctx, h.view(), h.size)
+	left, lost, err := damageOf(h.ctx, h.now(), h.size)
 	if err != nil || len(left) == 0 && !lost {
 		return err
 	}
-	own, err := ends(h.ctx, h.view(), h.size)
+	own, err := ends(h.ctx, h.now(), h.size)
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (h *Healed) fromSecond() error {
 		if err := h.merge(whole, own, other); err != nil {
 			return err
 		}
-		if left, lost, err = damageOf(h.ctx, h.view(), h.size); err != nil {
+		if left, lost, err = damageOf(h.ctx, h.now(), h.size); err != nil {
 			return err
 		}
 	}
@@ -95,7 +95,7 @@ func (h *Healed) again() (left []verify.Damage, lost bool, err error) {
 	if err := h.fromParity(); err != nil {
 		return nil, false, err
 	}
-	return damageOf(h.ctx, h.view(), h.size)
+	return damageOf(h.ctx, h.now(), h.size)
 }
 
 // inSecond is an error of the second copy.
@@ -182,7 +182,7 @@ func (h *Healed) fillIn(l, b *overlay, damaged []verify.Damage) (left []verify.D
 
 // layer adds a layer of changes that change makes, and counts their bytes.
 func (h *Healed) layer(change func(l *overlay) error) error {
-	l := newOverlay(h.view(), h.size)
+	l := newOverlay(h.now(), h.size)
 	err := change(l)
 	if err == nil {
 		err = l.changes(h.ctx, l.all(), func(_ int64, b []byte) error {
@@ -364,7 +364,7 @@ func (h *Healed) compare(whole *overlay, s span, alike func(own, other []byte) b
 			return false, err
 		}
 		n := min(n, s.end-off)
-		if err := ioat.ReadFull(h.view(), a[:n], off); err != nil {
+		if err := ioat.ReadFull(h.now(), a[:n], off); err != nil {
 			return false, err
 		}
 		if err := ioat.ReadFull(whole, b[:n], off); err != nil {

@@ -19,15 +19,15 @@ import (
 	"time"
 )
 
-// ViewAttribute is the extended attribute of all files of cdfz mount, with any value. It is not listed, so
+// ShownAttribute is the extended attribute of all files of cdfz mount, with any value. It is not listed, so
 // that copies of these files do not have it. It tells them apart from other files where the kind of mount is
 // hidden: by an overlay, or by a program that mounts them a second time. Files of cdfz run, which would be
 // written more slowly, do not have it.
-const ViewAttribute = "user.cdfz.view"
+const ShownAttribute = "user.cdfz.shown"
 
-// ViewHeader is the header of all answers of cdfz serve, with any value. What they have is no other file than
+// ShownHeader is the header of all answers of cdfz serve, with any value. What they have is no other file than
 // the archive on the server.
-const ViewHeader = "Cdfz-View"
+const ShownHeader = "Cdfz-Shown"
 
 // Mounts are the mounts of the system, and what the user has stated about some of them. The zero value has
 // no such statements. It is safe for concurrent use after the last call of Name.

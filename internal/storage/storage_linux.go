@@ -57,7 +57,7 @@ func (m *Mounts) of(f *os.File, depth int) (*Place, error) {
 	p.named = slices.Contains(m.named, p.system)
 	magic := int64(sys.Type) & 0xffffffff
 	isFUSE := magic == unix.FUSE_SUPER_MAGIC || p.kind == "virtiofs" || strings.HasPrefix(p.kind, "fuse")
-	_, err = unix.Fgetxattr(fd, ViewAttribute, make([]byte, 64))
+	_, err = unix.Fgetxattr(fd, ShownAttribute, make([]byte, 64))
 	p.shown = p.kind == cdfzKind || err == nil || err == unix.ERANGE
 	switch {
 	case depth > maxNested:

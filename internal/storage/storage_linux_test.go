@@ -208,7 +208,7 @@ func TestSame(t *testing.T) {
 	require.NoError(t, m.Name(in("view")))
 	require.ErrorContains(t, place(t, m, in("view", "a")).Durable(), "cdfz shows its files")
 	require.NoError(t, os.WriteFile(in("marked"), nil, 0o644))
-	if unix.Setxattr(in("marked"), ViewAttribute, []byte("1"), 0) == nil {
+	if unix.Setxattr(in("marked"), ShownAttribute, []byte("1"), 0) == nil {
 		require.True(t, place(t, m, in("marked")).Shown())
 	}
 	// Objects.

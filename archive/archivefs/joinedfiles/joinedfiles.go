@@ -35,7 +35,7 @@ func Refused(err error) bool { return errors.Is(err, joined.ErrNotNcML) }
 // put it there. 16 MiB hold about 65,536 members, and take a few seconds.
 var limits = joined.Limits{Size: 16 << 20, Members: 1 << 16, Unmeasured: 1 << 10, Location: 1 << 12}
 
-// Rules returns the rules. Members are opened with the options, and must lie below the view's root.
+// Rules returns the rules. Members are opened with the options, and must lie below the root of the FS.
 func Rules(o archive.OpenOptions) *archivefs.Joined {
 	ctx := context.Background()
 	return &archivefs.Joined{

@@ -18,7 +18,7 @@ const DefaultCache = 32 << 20
 // its own cache unless it gets a shared one. It is safe for concurrent use.
 type BlockCache struct {
 	limits *limits                     // of the readers that share the cache
-	recent [recentBlocks]atomic.Uint32 // see view.repeated
+	recent [recentBlocks]atomic.Uint32 // see user.repeated
 
 	mu          sync.Mutex
 	lru         *simplelru.LRU[blockKey, data]
@@ -91,16 +91,16 @@ func (c *BlockCache) put(k blockKey, d data) {
 	c.shrink(1)
 }
 
-// view is a cache as one reader sees it.
-type view struct {
+// user is one reader of a cache.
+type user struct {
 	*BlockCache // nil: nothing is cached
 	reader      int64
 	hits        *atomic.Int64
 }
 
-// newView returns the shared cache or a new one.
-func newView(o *Options) (v view, err error) {
-	v = view{o.Shared, readers.Add(1), new(atomic.Int64)}
+// newUser returns the shared cache or a new one.
+func newUser(o *Options) (v user, err error) {
+	v = user{o.Shared, readers.Add(1), new(atomic.Int64)}
 	if o.Shared == nil && o.Cache >= 0 {
 		bytes := o.Cache
 		if bytes == 0 {
@@ -112,7 +112,7 @@ func newView(o *Options) (v view, err error) {
 }
 
 // get returns a block.
-func (v view) get(block int64) (data, bool) {
+func (v user) get(block int64) (data, bool) {
 	if v.BlockCache == nil {
 		return data{}, false
 	}
@@ -120,7 +120,7 @@ func (v view) get(block int64) (data, bool) {
 }
 
 // hit returns the requested bytes of a block and counts them.
-func (v view) hit(q request) (data, bool) {
+func (v user) hit(q request) (data, bool) {
 	d, ok := v.get(q.N)
 	if !ok || !d.covers(q) {
 		return data{}, false
@@ -130,13 +130,13 @@ func (v view) hit(q request) (data, bool) {
 }
 
 // put keeps a block.
-func (v view) put(block int64, d data) {
+func (v user) put(block int64, d data) {
 	v.BlockCache.put(blockKey{v.reader, block}, d)
 }
 
 // repeated remembers that a block outside the cache is requested. It reports whether it
 // remembered the block already. Blocks with close numbers have different places in the memory.
-func (v view) repeated(block int64) bool {
+func (v user) repeated(block int64) bool {
 	place := uint64(block) + 769*uint64(v.reader)
 	mark := uint32((uint64(block)<<20^uint64(v.reader))*0x9E3779B97F4A7C15>>32) | 1
 	return v.recent[place%recentBlocks].Swap(mark) == mark

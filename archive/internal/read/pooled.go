@@ -40,8 +40,8 @@ func (a *Reader) PooledVar(m plan.Member, shape []int64, size int64) io.ReaderAt
 // BlockShape implements slab.Shaped.
 func (v *pooledVar) BlockShape() []int64 { return v.shape }
 
-// View implements slab.Blocks.
-func (v *pooledVar) View(ctx context.Context, off, n int64) ([]byte, error) {
+// Bytes implements slab.Blocks.
+func (v *pooledVar) Bytes(ctx context.Context, off, n int64) ([]byte, error) {
 	block, in, left := v.a.L.FindRaw(v.m.Off + off)
 	if n > left {
 		return nil, nil

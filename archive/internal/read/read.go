@@ -39,7 +39,7 @@ type Reader struct {
 	*opening.Archive
 	fetcher
 	decoder
-	cache   view
+	cache   user
 	active  ioat.Singleflight[int64, decoded] // by number of the block
 	pending pending
 	Workers int // blocks that may be decoded at the same time
@@ -63,7 +63,7 @@ func NewReader(ctx context.Context, r io.ReaderAt, size int64, opts *Options) (*
 	if err != nil {
 		return nil, err
 	}
-	cache, err := newView(opts)
+	cache, err := newUser(opts)
 	if err != nil {
 		return nil, err
 	}

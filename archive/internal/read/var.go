@@ -30,9 +30,9 @@ func (a *Reader) Var(pos int) *Var {
 // BlockShape implements slab.Shaped.
 func (v *Var) BlockShape() []int64 { return v.g.Block }
 
-// View implements slab.Blocks. It leaves blocks that are not in the cache to EachBlock, which reuses
+// Bytes implements slab.Blocks. It leaves blocks that are not in the cache to EachBlock, which reuses
 // memory.
-func (v *Var) View(_ context.Context, off, n int64) (data []byte, err error) {
+func (v *Var) Bytes(_ context.Context, off, n int64) (data []byte, err error) {
 	b, in := v.g.Find(off)
 	if _, have := v.g.At(b); v.a.cache.BlockCache == nil || in+n > have {
 		return nil, nil

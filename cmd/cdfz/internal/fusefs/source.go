@@ -15,14 +15,14 @@ import (
 )
 
 type (
-	view  = archivefs.FS
+	shown = archivefs.FS
 	image = archivefs.File
 )
 
-// source is what the mount shows: a view of each of its folders. It is safe for concurrent use.
+// source is what the mount shows: an FS of each of its folders. It is safe for concurrent use.
 type source struct {
 	files
-	*view
+	*shown
 	others bool // users other than the server's read, too
 }
 

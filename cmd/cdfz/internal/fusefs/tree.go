@@ -478,7 +478,7 @@ func (n *imageNode) Getxattr(_ context.Context, attr string, dest []byte) (uint3
 func viewMark(attr string, dest []byte) (uint32, syscall.Errno) {
 	const value = "1"
 	switch {
-	case attr != storage.ViewAttribute:
+	case attr != storage.ShownAttribute:
 		return 0, syscall.ENODATA
 	case len(dest) > 0 && len(dest) < len(value):
 		return 0, syscall.ERANGE

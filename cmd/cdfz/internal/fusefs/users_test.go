@@ -93,7 +93,7 @@ func TestViewMark(t *testing.T) {
 		require.Equal(t, fuse.OK, status)
 		for _, node := range []uint64{1, a.NodeId, dir.NodeId, plain.NodeId} {
 			head := &fuse.InHeader{NodeId: node}
-			n, status := f.GetXAttr(nil, head, storage.ViewAttribute, nil)
+			n, status := f.GetXAttr(nil, head, storage.ShownAttribute, nil)
 			require.Equal(t, fuse.OK, status)
 			require.EqualValues(t, 1, n)
 			_, status = f.GetXAttr(nil, head, "user.other", nil)

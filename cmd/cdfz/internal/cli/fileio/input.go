@@ -239,7 +239,7 @@ func openRemote(ctx context.Context, name string, o *remote.Options) (*Input, er
 	if err != nil {
 		return nil, err
 	}
-	return &Input{Name: terminal.ShowName(name), R: ioat.Bind(ctx, r), Size: r.Size(), ETag: r.ETag(), Modified: r.Modified(), remote: &answered{name, r.Header().Get(storage.ViewHeader) != ""}, close: r.Close}, nil
+	return &Input{Name: terminal.ShowName(name), R: ioat.Bind(ctx, r), Size: r.Size(), ETag: r.ETag(), Modified: r.Modified(), remote: &answered{name, r.Header().Get(storage.ShownHeader) != ""}, close: r.Close}, nil
 }
 
 // OpenRegular opens a regular file. It does not open pipes, since that could block

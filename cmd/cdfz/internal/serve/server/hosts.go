@@ -81,7 +81,7 @@ func (s *Server) address(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set(storage.ViewHeader, "1")
+		h.Set(storage.ShownHeader, "1")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin") // other sites embed nothing, not even to measure it
 		if !s.hosts.has(r.Host) {
 			refuse(w, http.StatusMisdirectedRequest, strconv.QuoteToASCII(r.Host)+" is not a name of this server: cdfz serve --host NAME adds one")

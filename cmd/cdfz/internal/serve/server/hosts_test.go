@@ -119,7 +119,7 @@ func TestOrigin(t *testing.T) {
 		}
 		require.Equal(t, "same-origin", a.Header.Get("Cross-Origin-Resource-Policy"), path)
 		require.Equal(t, "nosniff", a.Header.Get("X-Content-Type-Options"), path)
-		require.NotEmpty(t, a.Header.Get(storage.ViewHeader), path)
+		require.NotEmpty(t, a.Header.Get(storage.ShownHeader), path)
 	}
 	require.Equal(t, 405, request(t, http.MethodOptions, at+filesPath, "Origin", "http://evil.example", "Access-Control-Request-Method", "GET").StatusCode)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/serve/dap"
 )
 
-// source is what the server shows: a view of a folder without hidden files. All names are
+// source is what the server shows: a folder without hidden files. All names are
 // relative to its root and have slashes. Archives can be read under their own names, too,
 // but are not listed. It is safe for concurrent use.
 type source struct {

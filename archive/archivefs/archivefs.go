@@ -10,7 +10,7 @@
 //     x.nc.cdfz exists. Package joinedfiles has the rules for them.
 //
 // Servers of folders need more of it: [FS.Find] has what is known of a file, and [FS.Acquire] keeps files open
-// that several use. [Archives] is what the views of a folder and of the folders in it share: which files are
+// that several use. [Archives] is what the FS of a folder and of the folders in it share: which files are
 // archives, the open files, and the problems that were reported.
 package archivefs
 
