@@ -65,7 +65,7 @@ func TestDefaultBlocks(t *testing.T) {
 		var ar bytes.Buffer
 		_, err := archive.Write(t.Context(), &ar, bytes.NewReader(image.Bytes()), int64(image.Len()), &c.o)
 		require.NoError(t, err)
-		f, err := archive.New(bytes.NewReader(ar.Bytes()), int64(ar.Len()), nil)
+		f, err := archive.New(t.Context(), bytes.NewReader(ar.Bytes()), int64(ar.Len()), nil)
 		require.NoError(t, err)
 		for name, want := range map[string]int64{"few": c.few, "smooth": c.smooth} {
 			v, err := f.Var(name)
@@ -91,7 +91,7 @@ func TestMaxBlocks(t *testing.T) {
 			var b bytes.Buffer
 			_, err := archive.Write(t.Context(), &b, bytes.NewReader(image), int64(len(image)), &o)
 			require.NoError(t, err)
-			f, err := archive.New(bytes.NewReader(b.Bytes()), int64(b.Len()), nil)
+			f, err := archive.New(t.Context(), bytes.NewReader(b.Bytes()), int64(b.Len()), nil)
 			require.NoError(t, err)
 			return f, b.Bytes()
 		}

@@ -127,7 +127,7 @@ func TestBombs(t *testing.T) {
 			for _, r := range []io.ReaderAt{bytes.NewReader(ar), remoteBytes{bytes.NewReader(ar)}} {
 				start := time.Now()
 				bounded(t, size, func() {
-					f, err := New(r, size, nil)
+					f, err := New(t.Context(), r, size, nil)
 					if name == "unknown" { // members that the format does not name
 						require.NoError(t, err)
 						f.Info()

@@ -149,7 +149,7 @@ func TestGiantClassic(t *testing.T) {
 			h, f := giant(t, size, record)
 			for _, r := range []io.ReaderAt{f, remoteSparse{f}} {
 				bounded(t, 0, func() {
-					f, err := New(r, size, nil)
+					f, err := New(t.Context(), r, size, nil)
 					require.NoError(t, err)
 					got, err := slab.Read[int8](context.Background(), f.Array(0), slab.Sel{Start: []int64{h.Vars[0].Shape[0] - 1, 7}, Count: []int64{1, 1}})
 					require.NoError(t, err)
@@ -174,7 +174,7 @@ func TestGiantRead(t *testing.T) {
 			io.ReaderAt
 			Size() int64
 		}{bytes.NewReader(head), remoteBytes{bytes.NewReader(head)}} {
-			f, err := New(r, r.Size(), nil)
+			f, err := New(ctx, r, r.Size(), nil)
 			require.NoError(t, err)
 			_, err = slab.Read[int8](ctx, f.Array(0), slab.Sel{})
 			require.ErrorIs(t, err, slab.ErrLength)
@@ -186,7 +186,7 @@ func TestGiantRead(t *testing.T) {
 	})
 	// A little of a truncated file is there, and the rest is zeros.
 	_, f = giant(t, 300<<20, false)
-	short, err := New(f, 200<<20, nil)
+	short, err := New(ctx, f, 200<<20, nil)
 	require.NoError(t, err)
 	got, err := slab.Read[int8](ctx, short.Array(0), slab.Sel{})
 	require.NoError(t, err)
@@ -235,7 +235,7 @@ func TestGiantArchive(t *testing.T) {
 				defer cancel()
 				for _, r := range []io.ReaderAt{f, remoteSparse{f}} {
 					bounded(t, 0, func() {
-						f, err := New(r, size, nil)
+						f, err := New(ctx, r, size, nil)
 						require.NoError(t, err)
 						_, err = slab.Read[int8](context.Background(), f.Array(0), slab.Sel{Start: []int64{h.Vars[0].Shape[0] - 1, 7}, Count: []int64{1, 1}})
 						require.ErrorIs(t, err, ErrCorrupt)
@@ -362,7 +362,7 @@ func TestRandomClaims(t *testing.T) {
 		}
 		for _, r := range []io.ReaderAt{f, remoteSparse{f}} {
 			bounded(t, there, func() {
-				if f, err := New(r, size, nil); err == nil {
+				if f, err := New(t.Context(), r, size, nil); err == nil {
 					f.Image().Copy(context.Background(), nil, nil)
 				}
 			})

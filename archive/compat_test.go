@@ -19,7 +19,7 @@ func TestCompat(t *testing.T) {
 		require.Empty(t, verified(t, c.Archive).Damage, c.Name)
 		image := unpack(t, c.Archive)
 		require.Equal(t, c.SHA256, fmt.Sprintf("%x", sha256.Sum256(image)), c.Name)
-		classic, err := New(bytes.NewReader(image), int64(len(image)), nil)
+		classic, err := New(t.Context(), bytes.NewReader(image), int64(len(image)), nil)
 		require.NoError(t, err, c.Name)
 		values := func(v *Var) []byte {
 			b, err := io.ReadAll(io.NewSectionReader(v.Values(), 0, v.v.Len))

@@ -105,7 +105,7 @@ func newCrowdArchive(t *testing.T) crowdArchive {
 // open opens the archive through a counting source.
 func (c crowdArchive) open(t *testing.T, gap int64, o *OpenOptions) (*File, *counted) {
 	src := &counted{ReaderAt: bytes.NewReader(c.ar), gap: gap}
-	f, err := New(src, int64(len(c.ar)), o)
+	f, err := New(t.Context(), src, int64(len(c.ar)), o)
 	require.NoError(t, err)
 	src.end = f.archive.Tail.ManOff
 	return f, src

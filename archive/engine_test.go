@@ -27,7 +27,7 @@ func varOf(t testing.TB, f *File, name string) *Var {
 }
 
 func openFile(t testing.TB, ar []byte, o *OpenOptions) *File {
-	f, err := New(bytes.NewReader(ar), int64(len(ar)), o)
+	f, err := New(t.Context(), bytes.NewReader(ar), int64(len(ar)), o)
 	require.NoError(t, err)
 	return f
 }

@@ -39,7 +39,7 @@ func TestBlockError(t *testing.T) {
 	require.ErrorIs(t, e, ErrCorrupt)
 	require.Contains(t, err.Error(), e.Error())
 	require.False(t, errors.As(ErrCorrupt, &e))
-	_, err = New(bytes.NewReader(ar[:len(ar)-1]), int64(len(ar)-1), nil)
+	_, err = New(t.Context(), bytes.NewReader(ar[:len(ar)-1]), int64(len(ar)-1), nil)
 	require.False(t, errors.As(err, &e))
 }
 

@@ -45,7 +45,7 @@ func ExampleDistantReaderAt() {
 		if gap {
 			r = distant{s}
 		}
-		f, err := archive.New(r, s.Size(), nil)
+		f, err := archive.New(ctx, r, s.Size(), nil)
 		check(err)
 		tas, err := f.Var("tas")
 		check(err)

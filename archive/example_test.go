@@ -250,7 +250,7 @@ func ExampleRewrite() {
 	var out bytes.Buffer
 	res, err := archive.Rewrite(context.Background(), &out, f, &o)
 	check(err)
-	g, err := archive.New(bytes.NewReader(out.Bytes()), res.Size, nil)
+	g, err := archive.New(context.Background(), bytes.NewReader(out.Bytes()), res.Size, nil)
 	check(err)
 	before, err := f.Var("tas")
 	check(err)

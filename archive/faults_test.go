@@ -59,7 +59,7 @@ func TestFaults(t *testing.T) {
 	everyFault(t, "reads of restore", func(n int) error {
 		f := faultio.NewFile(ar)
 		f.FailAt(n, false)
-		a, err := New(f, int64(len(ar)), nil)
+		a, err := New(ctx, f, int64(len(ar)), nil)
 		if err == nil {
 			err = a.Image().Copy(ctx, nil, &CopyOptions{Workers: 1})
 		}

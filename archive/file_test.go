@@ -16,12 +16,12 @@ import (
 // test files whose variables overlap or lie beyond the end.
 func TestFile(t *testing.T) {
 	for name, image := range someFiles(t) {
-		classic, err := New(bytes.NewReader(image), int64(len(image)), nil)
+		classic, err := New(t.Context(), bytes.NewReader(image), int64(len(image)), nil)
 		require.NoError(t, err)
 		require.Nil(t, classic.archive)
 		for _, mode := range []ZarrMode{ZarrAlways, ZarrNever} {
 			ar := pack(t, image, &WriteOptions{Zarr: mode, Block: MinBlock})
-			f, err := New(bytes.NewReader(ar), int64(len(ar)), nil)
+			f, err := New(t.Context(), bytes.NewReader(ar), int64(len(ar)), nil)
 			require.NoError(t, err)
 			require.NotNil(t, f.archive)
 			equalValues(t, name, classic, f)

@@ -113,7 +113,7 @@ func readBack(ctx context.Context, t io.ReaderAt, res *Result, opts *WriteOption
 		}
 		r = bytes.NewReader(b)
 	}
-	f, err := New(r, res.Size, &OpenOptions{Cache: -1}) // nothing is read twice
+	f, err := New(ctx, r, res.Size, &OpenOptions{Cache: -1}) // nothing is read twice
 	switch {
 	case err != nil:
 	case opts == nil:

@@ -196,7 +196,7 @@ func TestReadBack(t *testing.T) {
 	_, err := Write(t.Context(), &b, bytes.NewReader(image), int64(len(image)), nil)
 	require.NoError(t, err)
 	b.Bytes()[30000] ^= 0xff
-	f, err := New(bytes.NewReader(b.Bytes()), int64(b.Len()), nil)
+	f, err := New(t.Context(), bytes.NewReader(b.Bytes()), int64(b.Len()), nil)
 	require.NoError(t, err)
 	err = f.compare(t.Context(), bytes.NewReader(image), int64(len(image)), false, nil)
 	require.ErrorIs(t, err, ErrCorrupt)

@@ -49,7 +49,7 @@ func TestFitted(t *testing.T) {
 		var buf bytes.Buffer
 		_, err = Write(ctx, &buf, bytes.NewReader(image), int64(len(image)), &c.o)
 		require.NoError(t, err)
-		f, err := New(bytes.NewReader(buf.Bytes()), int64(buf.Len()), nil)
+		f, err := New(ctx, bytes.NewReader(buf.Bytes()), int64(buf.Len()), nil)
 		require.NoError(t, err)
 		blocks := map[int]int{}
 		for b, err := range f.Blocks(ctx) {
@@ -101,7 +101,7 @@ func TestHeadAsNumbers(t *testing.T) {
 		require.NoError(t, cdf3.NewBuilder(1).Attr("table", c.values).WriteFile(t.Context(), &image))
 		ar := pack(t, image.Bytes(), nil)
 		require.True(t, bytes.Equal(image.Bytes(), unpack(t, ar)))
-		f, err := New(bytes.NewReader(ar), int64(len(ar)), nil)
+		f, err := New(t.Context(), bytes.NewReader(ar), int64(len(ar)), nil)
 		require.NoError(t, err)
 		info, _ := f.Info()
 		require.Equal(t, c.want, info.Rest.Head[0].ID)

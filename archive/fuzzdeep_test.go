@@ -140,7 +140,7 @@ func FuzzSealed(f *testing.F) {
 		require.NoError(t, p.Close())
 		_, err = verify.Verify(ctx, bytes.NewReader(ar), size, nil)
 		require.True(t, err == nil || ours(err) || errors.Is(err, filters.ErrUnknownFilter), "%v", err)
-		a, err := New(bytes.NewReader(ar), size, nil)
+		a, err := New(t.Context(), bytes.NewReader(ar), size, nil)
 		if err != nil {
 			require.True(t, ours(err) || errors.Is(err, filters.ErrUnknownFilter), "%v", err)
 			return

@@ -116,7 +116,7 @@ func attack(t testing.TB, ar []byte) {
 	}
 	limited("open", func() {
 		var err error
-		if f, err = archive.New(bytes.NewReader(ar), size, nil); err != nil {
+		if f, err = archive.New(t.Context(), bytes.NewReader(ar), size, nil); err != nil {
 			f = nil
 			expected("open", err)
 			return
@@ -265,7 +265,7 @@ func TestLargeHeaders(t *testing.T) {
 			t.Logf("writing: %d MiB for an image of %d MiB, archive %d", took>>20, len(image)>>20, b.Len())
 			require.LessOrEqual(t, took, int64(64<<20+8*len(image)))
 			attack(t, b.Bytes())
-			f, err := archive.New(bytes.NewReader(b.Bytes()), int64(b.Len()), nil)
+			f, err := archive.New(t.Context(), bytes.NewReader(b.Bytes()), int64(b.Len()), nil)
 			require.NoError(t, err)
 			var back bytes.Buffer
 			_, err = f.Image().WriteTo(&back)

@@ -319,7 +319,7 @@ func TestNativeImages(t *testing.T) {
 			var b bytes.Buffer
 			_, err := archive.Write(ctx, &b, bytes.NewReader(image), int64(len(image)), o)
 			require.NoError(t, err, what)
-			f, err := archive.New(bytes.NewReader(b.Bytes()), int64(b.Len()), nil)
+			f, err := archive.New(t.Context(), bytes.NewReader(b.Bytes()), int64(b.Len()), nil)
 			require.NoError(t, err, what)
 			status, text := n.open(t, b.Bytes(), []int{1, 10_000, 1 << 24}[archives%3])
 			require.Equal(t, byte(nativeOK), status, "%s: %s", what, text)
@@ -414,7 +414,7 @@ func TestNativeArguments(t *testing.T) {
 	require.NoError(t, err)
 	_, err = archive.Write(context.Background(), &b, bytes.NewReader(image), int64(len(image)), nil)
 	require.NoError(t, err)
-	f, err := archive.New(bytes.NewReader(b.Bytes()), int64(b.Len()), nil)
+	f, err := archive.New(t.Context(), bytes.NewReader(b.Bytes()), int64(b.Len()), nil)
 	require.NoError(t, err)
 	v, err := f.Var("lat")
 	require.NoError(t, err)
@@ -462,7 +462,7 @@ func TestNativeDamage(t *testing.T) {
 			ar = flip(bytes.Clone(seed.Bytes()), rng)
 		}
 		var image bytes.Buffer
-		f, err := archive.New(bytes.NewReader(ar), int64(len(ar)), nil)
+		f, err := archive.New(t.Context(), bytes.NewReader(ar), int64(len(ar)), nil)
 		restore := err == nil && modest(f)
 		if restore {
 			err = f.Image().Copy(ctx, &image, nil)

@@ -112,7 +112,8 @@ type (
 )
 
 // New opens an archive or a classic netCDF file of size bytes. It does not close r, which may be
-// the result of remote.Open. r may implement ContextReaderAt and DistantReaderAt.
+// the result of remote.Open. r may implement ContextReaderAt and DistantReaderAt. ctx is only for
+// opening.
 //
 // Opening an archive takes three reads: the end; manifest and index header, unless the
 // end contains them; plan and netCDF header. The ZIP directory is never read.
@@ -122,17 +123,17 @@ type (
 //
 // The error for a file that is neither wraps both ErrNotArchive and cdf3.ErrNotCDF.
 // Other errors are ErrVersion, ErrCorrupt, *cdf3.FormatError, and those of r.
-func New(r io.ReaderAt, size int64, opts *OpenOptions) (*File, error) {
+func New(ctx context.Context, r io.ReaderAt, size int64, opts *OpenOptions) (*File, error) {
 	if opts == nil {
 		opts = &OpenOptions{}
 	}
 	if f, ok := r.(urls.File); ok && f.Size() == size {
-		return newRemote(context.Background(), f, opts)
+		return newRemote(ctx, f, opts)
 	}
-	return newNamed(context.Background(), r, size, opts)
+	return newNamed(ctx, r, size, opts)
 }
 
-// newNamed is New that can be cancelled.
+// newNamed is New for a reader that is no file at a URL.
 func newNamed(ctx context.Context, r io.ReaderAt, size int64, opts *OpenOptions) (*File, error) {
 	f, err := newFile(ctx, r, size, opts)
 	if err != nil {

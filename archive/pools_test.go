@@ -86,7 +86,7 @@ func TestPools(t *testing.T) {
 	}
 	for _, c := range sizes {
 		image := smallVars(t, c.n, c.records)
-		classic, err := New(bytes.NewReader(image), int64(len(image)), nil)
+		classic, err := New(ctx, bytes.NewReader(image), int64(len(image)), nil)
 		require.NoError(t, err)
 		options := []WriteOptions{{}, {Filters: lorenz}, {Block: MinBlock}, {Block: 16 << 10, Preset: PresetPortable, Memory: 1}}
 		if testing.Short() {

@@ -33,7 +33,7 @@ const noiseY, noiseX = 48, 64
 func noiseImage(t testing.TB, nt int64) []byte {
 	image := cubeImage(t, nt, noiseY, noiseX)
 	rnd := rand.New(rand.NewSource(1))
-	f, err := New(bytes.NewReader(image), int64(len(image)), nil)
+	f, err := New(t.Context(), bytes.NewReader(image), int64(len(image)), nil)
 	require.NoError(t, err)
 	h := f.Header()
 	for r := range h.NumRecs {
@@ -90,7 +90,7 @@ func readNoise(ctx context.Context, f *File, s slab.Sel) ([]float32, error) {
 
 // noiseValues does the same directly from the image.
 func noiseValues(t testing.TB, image []byte, s slab.Sel) []float32 {
-	f, err := New(bytes.NewReader(image), int64(len(image)), nil)
+	f, err := New(t.Context(), bytes.NewReader(image), int64(len(image)), nil)
 	require.NoError(t, err)
 	v := &f.Header().Vars[0]
 	want := []float32{}

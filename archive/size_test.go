@@ -149,7 +149,7 @@ func TestManyBlocks(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	start = time.Now()
-	a, err := New(r, res.Size, nil)
+	a, err := New(t.Context(), r, res.Size, nil)
 	took := time.Since(start)
 	require.NoError(t, err)
 	runtime.ReadMemStats(&after)
@@ -181,7 +181,7 @@ func TestManyVariables(t *testing.T) {
 		for range 5 {
 			r.Calls = 0
 			start := time.Now()
-			_, err := New(r, res.Size, nil)
+			_, err := New(t.Context(), r, res.Size, nil)
 			least = min(least, time.Since(start))
 			require.NoError(t, err)
 			require.LessOrEqual(t, r.Calls, 3)

@@ -101,7 +101,7 @@ func (b *slabJudging) file(t *testing.T, name string, image []byte, known truth)
 // for whom the image is at b.path. Without known the image is sparse.
 func (b *slabJudging) judge(t *testing.T, name string, image io.ReaderAt, size int64, known truth, ars []*File) {
 	t.Helper()
-	classic, err := New(image, size, nil)
+	classic, err := New(t.Context(), image, size, nil)
 	require.NoError(t, err)
 	require.Nil(t, classic.archive)
 	h := classic.Header()

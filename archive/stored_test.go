@@ -16,14 +16,14 @@ func TestCheckStored(t *testing.T) {
 	_, copied := copiedArchive(t, ZarrNever)
 	for _, ar := range [][]byte{pack(t, cubeImage(t, 3, 5, 7), &WriteOptions{Block: MinBlock, Zarr: ZarrAlways}), copied} {
 		check := func(b []byte, blocks bool) error {
-			f, err := New(bytes.NewReader(b), int64(len(b)), nil)
+			f, err := New(t.Context(), bytes.NewReader(b), int64(len(b)), nil)
 			if err != nil {
 				return err
 			}
 			return f.CheckStored(t.Context(), blocks)
 		}
 		require.NoError(t, check(ar, true))
-		f, err := New(bytes.NewReader(ar), int64(len(ar)), nil)
+		f, err := New(t.Context(), bytes.NewReader(ar), int64(len(ar)), nil)
 		require.NoError(t, err)
 		z, front := f.archive, f.archive.Man.Front.Len
 		must := make([]bool, len(ar))

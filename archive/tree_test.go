@@ -49,7 +49,7 @@ func TestTree(t *testing.T) {
 		ar := pack(t, image, &WriteOptions{Workers: workers})
 		require.Equal(t, want, open(t, ar).Man.Tree)
 		var again bytes.Buffer
-		f, err := New(bytes.NewReader(ar), int64(len(ar)), nil)
+		f, err := New(t.Context(), bytes.NewReader(ar), int64(len(ar)), nil)
 		require.NoError(t, err)
 		_, err = Rewrite(t.Context(), &again, f, &WriteOptions{Preset: PresetPortable, Workers: workers})
 		require.NoError(t, err)

@@ -109,11 +109,11 @@ func TestRemoteClassic(t *testing.T) {
 	files["long rows"] = cubeImage(t, 3, 2, 70_000/scale)
 	for name, image := range files {
 		for _, b := range [][]byte{image, image[:max(len(image)*2/3, 32)]} {
-			local, err := New(bytes.NewReader(b), int64(len(b)), nil)
+			local, err := New(t.Context(), bytes.NewReader(b), int64(len(b)), nil)
 			if err != nil {
 				continue // the header is cut off
 			}
-			far, err := New(remoteBytes{bytes.NewReader(b)}, int64(len(b)), nil)
+			far, err := New(t.Context(), remoteBytes{bytes.NewReader(b)}, int64(len(b)), nil)
 			require.NoError(t, err)
 			for v := range local.Header().Vars {
 				a, r := local.Array(v), far.Array(v)

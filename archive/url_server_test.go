@@ -33,7 +33,7 @@ func openWith(t testing.TB, url string, o *remote.Options, u *OpenOptions) (*Fil
 		return nil, err
 	}
 	t.Cleanup(func() { r.Close() })
-	f, err := New(r, r.Size(), u)
+	f, err := New(t.Context(), r, r.Size(), u)
 	if err == nil {
 		f.closer = r
 	}

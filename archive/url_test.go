@@ -32,7 +32,7 @@ func TestURLFiles(t *testing.T) {
 		for kind, data := range map[string][]byte{"classic": image, "archive": pack(t, image, &o)} {
 			t.Run(name+"/"+kind, func(t *testing.T) {
 				s := faultsrv.Serve(t, data)
-				local, err := New(bytes.NewReader(data), int64(len(data)), nil)
+				local, err := New(t.Context(), bytes.NewReader(data), int64(len(data)), nil)
 				require.NoError(t, err)
 				f, err := openURL(t, s, remote.Options{})
 				require.NoError(t, err)

@@ -165,7 +165,7 @@ func (b *judging) file(t *testing.T, name string, image []byte, known truth) {
 	defer f.Close()
 	fi, err := f.Stat()
 	require.NoError(t, err)
-	r, err := New(f, fi.Size(), nil)
+	r, err := New(t.Context(), f, fi.Size(), nil)
 	require.NoError(t, err)
 	paths := make([]string, len(r.Header().Vars))
 	require.Len(t, paths, len(known))

@@ -81,7 +81,7 @@ func BenchmarkRestore(b *testing.B) {
 			ar := pack(b, im, preset)
 			b.SetBytes(int64(len(im)))
 			for b.Loop() {
-				r, err := archive.New(bytes.NewReader(ar), int64(len(ar)), nil)
+				r, err := archive.New(b.Context(), bytes.NewReader(ar), int64(len(ar)), nil)
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -106,7 +106,7 @@ func BenchmarkReadAt(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			ar := pack(b, im, archive.PresetDefault)
 			src := &countingReader{ReaderAt: bytes.NewReader(ar)}
-			r, err := archive.New(src, int64(len(ar)), &archive.OpenOptions{Cache: c.cache})
+			r, err := archive.New(b.Context(), src, int64(len(ar)), &archive.OpenOptions{Cache: c.cache})
 			require.NoError(b, err)
 			view := r.Image()
 			buf := make([]byte, n)

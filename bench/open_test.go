@@ -38,7 +38,7 @@ func benchmarkOpen(b *testing.B, im, ar []byte) {
 	n := 0
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := archive.New(src, int64(len(ar)), nil); err != nil {
+		if _, err := archive.New(b.Context(), src, int64(len(ar)), nil); err != nil {
 			b.Fatal(err)
 		}
 		n++

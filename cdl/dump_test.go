@@ -298,7 +298,7 @@ func FuzzDump(f *testing.F) {
 				return // too large for a fuzz test
 			}
 		}
-		src, err := archive.New(bytes.NewReader(b), int64(len(b)), nil)
+		src, err := archive.New(t.Context(), bytes.NewReader(b), int64(len(b)), nil)
 		require.NoError(t, err)
 		o := &Options{Full: flags&1 != 0, Brief: flags&2 != 0, Fortran: flags&4 != 0, Special: flags&8 != 0, Coords: flags&16 != 0}
 		require.NoError(t, Dump(context.Background(), io.Discard, src, o))

@@ -338,12 +338,12 @@ func (s *scale) compare(t *testing.T, v *verdict, c *comparison, h *cdf3.Header,
 
 // sources returns the file and an archive of it.
 func (s *scale) sources(t *testing.T, name string, image []byte) []slab.Source {
-	classic, err := archive.New(bytes.NewReader(image), int64(len(image)), nil)
+	classic, err := archive.New(t.Context(), bytes.NewReader(image), int64(len(image)), nil)
 	require.NoError(t, err)
 	var b bytes.Buffer
 	_, err = archive.Write(context.Background(), &b, bytes.NewReader(image), int64(len(image)), &archive.WriteOptions{Name: filepath.Base(name)})
 	require.NoError(t, err)
-	packed, err := archive.New(bytes.NewReader(b.Bytes()), int64(b.Len()), nil)
+	packed, err := archive.New(t.Context(), bytes.NewReader(b.Bytes()), int64(b.Len()), nil)
 	require.NoError(t, err)
 	_, ok := packed.Info()
 	require.True(t, ok)

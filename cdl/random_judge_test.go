@@ -183,7 +183,7 @@ func TestJudgeArchiveSpecials(t *testing.T) {
 	var b bytes.Buffer
 	_, err = archive.Write(context.Background(), &b, bytes.NewReader(image), int64(len(image)), nil)
 	require.NoError(t, err)
-	f, err := archive.New(bytes.NewReader(b.Bytes()), int64(b.Len()), nil)
+	f, err := archive.New(t.Context(), bytes.NewReader(b.Bytes()), int64(b.Len()), nil)
 	require.NoError(t, err)
 	text := dump(t, f, &Options{Name: "cdf2_climate", Special: true, Storage: func(int) *Storage {
 		return &Storage{Block: []int64{1}, Filters: []Filter{{ID: 1, Params: []uint32{1}}}}

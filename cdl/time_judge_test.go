@@ -109,7 +109,7 @@ func TestJudgeTimes(t *testing.T) {
 		image := timesImage(t, r)
 		path := filepath.Join(dir, fmt.Sprintf("times%d.nc", i))
 		require.NoError(t, os.WriteFile(path, image, 0o666))
-		f, err := archive.New(bytes.NewReader(image), int64(len(image)), nil)
+		f, err := archive.New(t.Context(), bytes.NewReader(image), int64(len(image)), nil)
 		require.NoError(t, err)
 		for _, c := range []comparison{
 			{flags: []string{"-t"}, o: Options{Times: true}},

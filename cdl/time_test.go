@@ -83,7 +83,7 @@ func TestTimesInFile(t *testing.T) {
 	image, err := h.Append(nil)
 	require.NoError(t, err)
 	image = append(image, double(0, 1.5, 31, 9.969209968386869e36)...)
-	f, err := archive.New(bytes.NewReader(image), int64(len(image)), nil)
+	f, err := archive.New(t.Context(), bytes.NewReader(image), int64(len(image)), nil)
 	require.NoError(t, err)
 	var out bytes.Buffer
 	require.NoError(t, Dump(context.Background(), &out, f, &Options{Name: "x", Times: true}))
@@ -116,7 +116,7 @@ func TestNcML(t *testing.T) {
 	require.NoError(t, h.Layout())
 	image, err := h.Append(nil)
 	require.NoError(t, err)
-	f, err := archive.New(bytes.NewReader(image), int64(len(image)), nil)
+	f, err := archive.New(t.Context(), bytes.NewReader(image), int64(len(image)), nil)
 	require.NoError(t, err)
 	var out bytes.Buffer
 	require.NoError(t, Dump(context.Background(), &out, f, &Options{NcML: true, Header: true, Location: "a&b.nc"}))

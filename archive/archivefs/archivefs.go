@@ -15,6 +15,7 @@
 package archivefs
 
 import (
+	"context"
 	"errors"
 	"io"
 	"io/fs"
@@ -86,7 +87,7 @@ func New(fsys fs.FS, opts *archive.OpenOptions) *FS {
 		open: func(name string, r io.ReaderAt, size int64) (*archive.File, error) {
 			o := o
 			o.Name = name
-			return archive.New(r, size, &o)
+			return archive.New(context.Background(), r, size, &o)
 		},
 		original: func(f *archive.File) (io.ReaderAt, int64, string) {
 			info, _ := f.Info()

@@ -218,7 +218,7 @@ func (d *Dataset) Image() *Image { return d.image }
 // File returns the dataset as a file of package archive, with its header, variables and image. Closing it
 // does nothing.
 func (d *Dataset) File() (*archive.File, error) {
-	return archive.New(d.image, d.image.Size(), nil)
+	return archive.New(context.Background(), d.image, d.image.Size(), nil)
 }
 
 // Close closes the members. Reads that still need them fail.

@@ -17,7 +17,7 @@ import (
 // must implement io.ReaderAt. Locations outside of the file system, URLs, and names that begin with a
 // point are refused, since the file system may be shown to others.
 func FS(fsys fs.FS, description string) Opener {
-	return func(_ context.Context, location string, o *archive.OpenOptions) (*archive.File, io.Closer, error) {
+	return func(ctx context.Context, location string, o *archive.OpenOptions) (*archive.File, io.Closer, error) {
 		name := path.Join(path.Dir(description), location)
 		if urls.Is(location) || path.IsAbs(location) || !fs.ValidPath(name) || name[0] == '.' || strings.Contains(name, "/.") {
 			return nil, nil, fmt.Errorf("joined: member %q: members must lie below the folder that is shown, in no hidden one", urls.Redact(location))
@@ -29,7 +29,7 @@ func FS(fsys fs.FS, description string) Opener {
 		if err != nil {
 			return nil, nil, err
 		}
-		a, err := archive.New(f, size, o)
+		a, err := archive.New(ctx, f, size, o)
 		if err != nil {
 			f.Close()
 			return nil, nil, err

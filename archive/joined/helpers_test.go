@@ -28,7 +28,7 @@ type folder struct {
 	opened     int
 }
 
-func (d *folder) opener(_ context.Context, location string, o *archive.OpenOptions) (*archive.File, io.Closer, error) {
+func (d *folder) opener(ctx context.Context, location string, o *archive.OpenOptions) (*archive.File, io.Closer, error) {
 	b, ok := d.files[location]
 	if !ok {
 		b, ok = d.files[location+archive.Suffix]
@@ -36,7 +36,7 @@ func (d *folder) opener(_ context.Context, location string, o *archive.OpenOptio
 	if !ok {
 		return nil, nil, &fs.PathError{Op: "open", Path: urls.Redact(location), Err: fs.ErrNotExist}
 	}
-	f, err := archive.New(bytes.NewReader(b), int64(len(b)), o)
+	f, err := archive.New(ctx, bytes.NewReader(b), int64(len(b)), o)
 	if err != nil {
 		return nil, nil, err
 	}

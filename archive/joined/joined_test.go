@@ -91,7 +91,7 @@ func sameFile(t *testing.T, want []byte, ds *Dataset) {
 	f, err := ds.File()
 	require.NoError(t, err)
 	image := imageOf(t, f)
-	w, err := archive.New(bytes.NewReader(want), int64(len(want)), nil)
+	w, err := archive.New(ctx, bytes.NewReader(want), int64(len(want)), nil)
 	require.NoError(t, err)
 	require.Equal(t, w.Header(), f.Header())
 	require.Equal(t, want, image)

@@ -90,7 +90,7 @@ func TestSample(t *testing.T) {
 			}
 			sum := sha256.Sum256(want)
 			r := &reader{r: bytes.NewReader(b)}
-			f, err := archive.New(r, int64(len(b)), nil)
+			f, err := archive.New(t.Context(), r, int64(len(b)), nil)
 			require.NoError(t, err)
 			r.reads, r.bytes = 0, 0
 			got, err := sample(context.Background(), "time", f, pieces)
@@ -98,7 +98,7 @@ func TestSample(t *testing.T) {
 			require.Equal(t, fmt.Sprintf("%d:%x", pieces, sum[:16]), got)
 			require.LessOrEqual(t, r.reads, 3+pieces)
 			require.LessOrEqual(t, r.bytes, int(h.Len)+16+256*pieces)
-			f, err = archive.New(bytes.NewReader(packed), int64(len(packed)), nil)
+			f, err = archive.New(t.Context(), bytes.NewReader(packed), int64(len(packed)), nil)
 			require.NoError(t, err)
 			again, err := sample(context.Background(), "time", f, pieces)
 			require.NoError(t, err)
@@ -116,7 +116,7 @@ func TestSample(t *testing.T) {
 	// A file that cannot be read is no other file.
 	b := spec{n: 2}.build(t)
 	r := &reader{r: bytes.NewReader(b)}
-	f, err := archive.New(r, int64(len(b)), nil)
+	f, err := archive.New(t.Context(), r, int64(len(b)), nil)
 	require.NoError(t, err)
 	r.from = len(b) - 10
 	err = checkMember(context.Background(), "time", &Member{Location: "a.nc", Size: -1, Sample: "8:" + strings.Repeat("00", 16)}, f)

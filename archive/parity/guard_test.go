@@ -87,7 +87,7 @@ func repaired(t testing.TB, b []byte) ([]byte, *repair.Healed, *repair.Repaired,
 
 func restores(t testing.TB, b, img []byte) {
 	t.Helper()
-	a, err := archive.New(bytes.NewReader(b), int64(len(b)), nil)
+	a, err := archive.New(t.Context(), bytes.NewReader(b), int64(len(b)), nil)
 	require.NoError(t, err)
 	var out bytes.Buffer
 	require.NoError(t, a.Image().Copy(context.Background(), &out, nil))

@@ -89,7 +89,7 @@ func TestInterruptedAdd(t *testing.T) {
 		_, err = p.WriteTo(context.Background(), &out)
 		require.NoError(t, err)
 		p.Close()
-		a, err := archive.New(bytes.NewReader(out.Bytes()), int64(out.Len()), nil)
+		a, err := archive.New(t.Context(), bytes.NewReader(out.Bytes()), int64(out.Len()), nil)
 		require.NoError(t, err)
 		require.NoError(t, a.Image().Copy(context.Background(), nil, nil))
 		i, _ := a.Info()

@@ -80,7 +80,7 @@ func TestAdd(t *testing.T) {
 		img := image(n, 1)
 		for _, s := range []parity.Share{1, 5, 30, 100} {
 			b := archived(t, img, s)
-			f, err := archive.New(bytes.NewReader(b), int64(len(b)), nil)
+			f, err := archive.New(t.Context(), bytes.NewReader(b), int64(len(b)), nil)
 			require.NoError(t, err)
 			require.NoError(t, f.Image().Copy(context.Background(), nil, nil))
 			got, rep := heal(t, b)

@@ -52,7 +52,7 @@ func TestCopies(t *testing.T) {
 					rep, err := verify.Verify(context.Background(), bytes.NewReader(bad), int64(len(bad)), nil)
 					require.NoError(t, err)
 					require.NotEmpty(t, rep.Damage)
-					f, err := archive.New(bytes.NewReader(bad), int64(len(bad)), nil)
+					f, err := archive.New(t.Context(), bytes.NewReader(bad), int64(len(bad)), nil)
 					if !c.reads {
 						require.ErrorIs(t, err, archive.ErrCorrupt)
 					} else {

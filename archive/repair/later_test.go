@@ -24,7 +24,7 @@ func TestVectorsLater(t *testing.T) {
 			continue
 		}
 		delete(damaged, v.Name)
-		_, err := archive.New(bytes.NewReader(v.Archive), int64(len(v.Archive)), nil)
+		_, err := archive.New(ctx, bytes.NewReader(v.Archive), int64(len(v.Archive)), nil)
 		require.ErrorIs(t, err, archive.ErrVersion, v.Name)
 		want := err.Error()
 		for range 2 {

@@ -44,9 +44,9 @@ func checkSalvaged(t testing.TB, image, got []byte, s *repair.Salvaged, what str
 		require.True(t, bytes.Equal(image, got), what)
 		return
 	}
-	was, err := archive.New(bytes.NewReader(image), int64(len(image)), nil)
+	was, err := archive.New(t.Context(), bytes.NewReader(image), int64(len(image)), nil)
 	require.NoError(t, err)
-	is, err := archive.New(bytes.NewReader(got), int64(len(got)), nil)
+	is, err := archive.New(t.Context(), bytes.NewReader(got), int64(len(got)), nil)
 	if err != nil { // the netCDF header is lost, and its copy
 		require.ErrorIs(t, err, cdf3.ErrNotCDF, what)
 		require.True(t, slices.ContainsFunc(s.Lost, func(d verify.Damage) bool { return d.Var == "" && len(d.Parts) == 0 }), what)

@@ -32,7 +32,7 @@ func archived() []byte {
 func ExampleVerify() {
 	ctx := context.Background()
 	b := archived()
-	f, err := archive.New(bytes.NewReader(b), int64(len(b)), nil)
+	f, err := archive.New(ctx, bytes.NewReader(b), int64(len(b)), nil)
 	check(err)
 	for block, err := range f.Blocks(ctx) {
 		check(err)

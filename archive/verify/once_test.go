@@ -52,7 +52,7 @@ func TestVerifyOnce(t *testing.T) {
 		t.Skip("takes more than a second")
 	}
 	for name, ar := range longArchives(t) {
-		f, err := archive.New(bytes.NewReader(ar), int64(len(ar)), nil)
+		f, err := archive.New(t.Context(), bytes.NewReader(ar), int64(len(ar)), nil)
 		require.NoError(t, err)
 		info, _ := f.Info()
 		tail := packtest.Open(t, ar).Tail.ManOff

@@ -49,7 +49,7 @@ func TestVectors(t *testing.T) {
 				require.Regexp(t, `(?m)^##+ (Annex )?`+regexp.QuoteMeta(v.Section)+`[. ]`, string(text), "no such section")
 				r, size := bytes.NewReader(v.Archive), int64(len(v.Archive))
 				var image bytes.Buffer
-				f, err := archive.New(r, size, nil)
+				f, err := archive.New(t.Context(), r, size, nil)
 				if strings.HasPrefix(v.Name, "plan_") && v.Reader == "damage" {
 					require.ErrorIs(t, err, archive.ErrCorrupt, "a reader checks all of the plan when it opens")
 				}
@@ -74,7 +74,7 @@ func TestVectors(t *testing.T) {
 
 // sameValues compares the values of all variables with those of the image.
 func sameValues(t *testing.T, f *archive.File, image []byte) {
-	c, err := archive.New(bytes.NewReader(image), int64(len(image)), nil)
+	c, err := archive.New(t.Context(), bytes.NewReader(image), int64(len(image)), nil)
 	require.NoError(t, err)
 	for i, v := range f.Vars() {
 		n := v.Type().Size()

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -92,7 +93,7 @@ func openSeekable(name string) (*archive.File, error) {
 	if s.dec, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1)); err != nil {
 		return nil, err
 	}
-	return archive.New(s, s.size, nil)
+	return archive.New(context.Background(), s, s.size, nil)
 }
 
 func (s *seekable) readTable() error {

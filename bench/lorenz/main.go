@@ -85,7 +85,7 @@ func dumpFile(w io.Writer, name, preset string) error {
 		}
 		b = made.Bytes()
 	}
-	f, err := archive.New(bytes.NewReader(b), int64(len(b)), nil)
+	f, err := archive.New(ctx, bytes.NewReader(b), int64(len(b)), nil)
 	if err != nil {
 		return err
 	}

@@ -85,7 +85,7 @@ func (p *preset) archive(ctx context.Context, f *archive.File, file *unit, temp 
 		return nil, err
 	}
 	file.stored[p.name] = res.Size
-	a, err := archive.New(dst, res.Size, nil)
+	a, err := archive.New(ctx, dst, res.Size, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -52,7 +52,7 @@ func TestPreset(t *testing.T) {
 		_, err := archive.Write(ctx, &b, f.Image(), f.Size(), &opts)
 		require.NoError(t, err)
 		require.EqualValues(t, b.Len(), units[0].stored[p.name])
-		a, err := archive.New(bytes.NewReader(b.Bytes()), int64(b.Len()), nil)
+		a, err := archive.New(ctx, bytes.NewReader(b.Bytes()), int64(b.Len()), nil)
 		require.NoError(t, err)
 		for block, err := range a.Blocks(ctx) {
 			require.NoError(t, err)

@@ -48,7 +48,7 @@ func compare(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	f, err := archive.New(plain, size, nil)
+	f, err := archive.New(ctx, plain, size, nil)
 	if err != nil {
 		return err
 	}

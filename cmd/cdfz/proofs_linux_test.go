@@ -261,7 +261,7 @@ func (s *sequence) holds(b []byte) (sum image, isArchive bool) {
 // "".
 func restored(b []byte) image {
 	size := int64(len(b))
-	if f, err := archive.New(bytes.NewReader(b), size, nil); err == nil {
+	if f, err := archive.New(context.Background(), bytes.NewReader(b), size, nil); err == nil {
 		img := f.Image()
 		text := make([]byte, img.Size())
 		if _, err := img.ReadAt(text, 0); err == nil || err == io.EOF {

@@ -333,7 +333,7 @@ func TestArchive(t *testing.T) {
 		f, err := remote.Open(t.Context(), name, quick())
 		require.NoError(t, err)
 		defer f.Close()
-		a, err := archive.New(f, f.Size(), &archive.OpenOptions{Workers: 1})
+		a, err := archive.New(t.Context(), f, f.Size(), &archive.OpenOptions{Workers: 1})
 		require.NoError(t, err)
 		var out bytes.Buffer
 		require.NoError(t, a.Image().Copy(t.Context(), &out, &archive.CopyOptions{Workers: 1}))

@@ -81,7 +81,7 @@ func Copied(t testing.TB, zarr archive.ZarrMode) (image, ar []byte) {
 // File opens an archive.
 func File(t testing.TB, ar []byte) *archive.File {
 	t.Helper()
-	f, err := archive.New(bytes.NewReader(ar), int64(len(ar)), nil)
+	f, err := archive.New(t.Context(), bytes.NewReader(ar), int64(len(ar)), nil)
 	require.NoError(t, err)
 	return f
 }

@@ -94,7 +94,7 @@ func block(head map[string]string, body []byte) string {
 func image(head map[string]string, body []byte) string {
 	ctx := context.Background()
 	var out bytes.Buffer
-	f, err := archive.New(bytes.NewReader(body), int64(len(body)), nil)
+	f, err := archive.New(ctx, bytes.NewReader(body), int64(len(body)), nil)
 	if err == nil {
 		err = f.Image().Copy(ctx, &out, nil)
 	}

@@ -267,7 +267,7 @@ func (v *archiver) sampleOne(ctx context.Context, j fileio.File) (size, stored i
 	}
 	made := bytes.NewReader(b.kept.Bytes())
 	if !v.noCheck {
-		f, err := archive.New(made, made.Size(), &archive.OpenOptions{Workers: v.opts.Workers, Cache: -1})
+		f, err := archive.New(ctx, made, made.Size(), &archive.OpenOptions{Workers: v.opts.Workers, Cache: -1})
 		if err != nil {
 			return 0, 0, err
 		}

@@ -57,7 +57,7 @@ func (v *archiver) isDone(ctx context.Context, in *fileio.Input, rep *archiveRep
 		}
 		old.Replace(bytes.NewReader(b), old.Size, nil)
 	}
-	f, err := archive.New(old.R, old.Size, &archive.OpenOptions{Cache: -1})
+	f, err := archive.New(ctx, old.R, old.Size, &archive.OpenOptions{Cache: -1})
 	switch {
 	case errors.Is(err, archive.ErrNotArchive):
 		return false, nil

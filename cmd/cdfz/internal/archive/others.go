@@ -62,7 +62,7 @@ func (v *archiver) gone(ctx context.Context, j fileio.File) bool {
 		return false
 	}
 	defer old.Close()
-	f, err := archive.New(old.R, old.Size, &archive.OpenOptions{Cache: -1})
+	f, err := archive.New(ctx, old.R, old.Size, &archive.OpenOptions{Cache: -1})
 	if err != nil || f.CheckStored(ctx, old.Size <= smallArchive) != nil {
 		return false
 	}

@@ -82,7 +82,7 @@ func (v *bencher) once(ctx context.Context, in image, h *cdf3.Header, c *runs, w
 		return err
 	}
 	wrote := time.Since(start)
-	r, err := archive.New(f, res.Size, &archive.OpenOptions{Cache: -1})
+	r, err := archive.New(ctx, f, res.Size, &archive.OpenOptions{Cache: -1})
 	if err != nil {
 		return err
 	}

@@ -292,7 +292,7 @@ func (v *cataloguer) describe(ctx context.Context, a *cli.Run, j fileio.File) ([
 	defer in.Close()
 	o := a.OpenOptions()
 	o.Cache, o.BlockMemory = 8<<20, 64<<20
-	f, err := archive.New(in.R, in.Size, o)
+	f, err := archive.New(ctx, in.R, in.Size, o)
 	if err != nil {
 		return nil, fileio.ExplainNotNetCDF(in, err)
 	}

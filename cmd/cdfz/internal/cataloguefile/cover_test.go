@@ -72,7 +72,7 @@ func file(t *testing.T, h *cdf3.Header, values ...[]byte) *archive.File {
 	for _, v := range values {
 		b = append(b, v...)
 	}
-	f, err := archive.New(bytes.NewReader(b), int64(len(b)), nil)
+	f, err := archive.New(t.Context(), bytes.NewReader(b), int64(len(b)), nil)
 	require.NoError(t, err)
 	return f
 }

@@ -21,7 +21,7 @@ func TestChoices(t *testing.T) {
 	_, err = archive.Write(ctx, &b, bytes.NewReader(image), int64(len(image)), &archive.WriteOptions{Block: 1024})
 	require.NoError(t, err)
 	r := bytes.NewReader(b.Bytes())
-	f, err := archive.New(r, r.Size(), nil)
+	f, err := archive.New(ctx, r, r.Size(), nil)
 	require.NoError(t, err)
 	vars, pools, err := choices.Count(ctx, r, f)
 	require.NoError(t, err)

@@ -253,7 +253,7 @@ func (v *copier) run(ctx context.Context, j fileio.File) error {
 	if v.Memory == 0 {
 		o.Cache = archive.DefaultMemory
 	}
-	f, err := archive.New(in.R, in.Size, o)
+	f, err := archive.New(ctx, in.R, in.Size, o)
 	if err != nil {
 		return fileio.ExplainNotNetCDF(in, err)
 	}

@@ -283,9 +283,9 @@ func TestJudgeExport(t *testing.T) {
 			var packed bytes.Buffer
 			_, err = archive.Write(t.Context(), &packed, bytes.NewReader(b), int64(len(b)), &archive.WriteOptions{Block: 4096})
 			require.NoError(t, err)
-			classic, err := archive.New(bytes.NewReader(b), int64(len(b)), nil)
+			classic, err := archive.New(t.Context(), bytes.NewReader(b), int64(len(b)), nil)
 			require.NoError(t, err)
-			archived, err := archive.New(bytes.NewReader(packed.Bytes()), int64(packed.Len()), nil)
+			archived, err := archive.New(t.Context(), bytes.NewReader(packed.Bytes()), int64(packed.Len()), nil)
 			require.NoError(t, err)
 			h := classic.Header()
 			for i := range h.Vars {

@@ -275,7 +275,7 @@ func TestTreeDamage(t *testing.T) {
 	f := newFixture(t, "", Options{})
 	image := climate(t)
 	ar := f.pack("a.nc.cdfz", image)
-	a, err := archive.New(bytes.NewReader(ar), int64(len(ar)), nil)
+	a, err := archive.New(t.Context(), bytes.NewReader(ar), int64(len(ar)), nil)
 	require.NoError(t, err)
 	var block archive.BlockInfo
 	for b, err := range a.Blocks(t.Context()) {

@@ -338,7 +338,7 @@ func (v *checker) image(ctx context.Context, path string, size int64) (image, er
 	}
 	defer in.Close()
 	if v.quick {
-		f, err := archive.New(in.R, in.Size, v.OpenOptions())
+		f, err := archive.New(ctx, in.R, in.Size, v.OpenOptions())
 		if err != nil {
 			return image{}, fileio.ExplainNotArchive(in, err)
 		}

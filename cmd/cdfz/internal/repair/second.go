@@ -143,7 +143,7 @@ func (v *repairer) replace(ctx context.Context, j fileio.File, in, other *fileio
 		return nil, err
 	}
 	rep := &repairReport{File: terminal.ReportName(j.Name), Target: terminal.ReportName(j.Name), From: other.Name, Copied: other.Size, Size: other.Size, Written: other.Size, Replaced: true}
-	if f, err := archive.New(other.R, other.Size, v.OpenOptions()); err == nil {
+	if f, err := archive.New(ctx, other.R, other.Size, v.OpenOptions()); err == nil {
 		if info, ok := f.Info(); ok {
 			rep.Blocks = info.Blocks
 		}

@@ -124,7 +124,7 @@ func (v *verifier) compare(ctx context.Context, j fileio.File, arch *fileio.Inpu
 		if err := v.Same(arch, in); err != nil {
 			return nothing(name, err)
 		}
-		f, err := archive.New(in.R, in.Size, v.OpenOptions())
+		f, err := archive.New(ctx, in.R, in.Size, v.OpenOptions())
 		if err != nil {
 			return fmt.Errorf("original %s: %w", shown, err)
 		}

@@ -261,7 +261,7 @@ func (v *verifier) one(ctx context.Context, j fileio.File) (verdict, error) {
 		passes = 2
 	}
 	o := &verify.Options{
-		Workers: v.Workers, Memory: v.BlockMemory(), Progress: v.verifyStep(in, passes), SHA256: v.sha256 || v.against.given(),
+		Workers: v.Workers, Memory: v.BlockMemory(), Progress: v.verifyStep(ctx, in, passes), SHA256: v.sha256 || v.against.given(),
 	}
 	rep, err := verify.Verify(ctx, in.R, in.Size, o)
 	var outlook *repair.Outlook
@@ -281,7 +281,7 @@ func (v *verifier) one(ctx context.Context, j fileio.File) (verdict, error) {
 	}
 	v.Entry.Size, v.Entry.ArchiveSize, v.Entry.Ratio, v.Entry.SHA256 = rep.ImageSize, rep.Size, display.Ratio(rep.ImageSize, rep.Size), rep.SHA256
 	if out.OK && len(rep.Rounded) > 0 {
-		f, err := archive.New(in.R, in.Size, nil)
+		f, err := archive.New(ctx, in.R, in.Size, nil)
 		if err != nil {
 			return broken, err
 		}
@@ -314,13 +314,13 @@ const progressSize = 1 << 28
 
 // verifyStep returns the progress callback for verify.Verify, which counts the bytes of
 // the archive and of the image.
-func (v *verifier) verifyStep(in *fileio.Input, passes int) func(int64) {
+func (v *verifier) verifyStep(ctx context.Context, in *fileio.Input, passes int) func(int64) {
 	total := in.Size
 	if total < progressSize && !v.ShowsProgress() {
 		return nil
 	}
 	// The amount of work is known if the archive opens.
-	if f, err := archive.New(in.R, in.Size, nil); err == nil {
+	if f, err := archive.New(ctx, in.R, in.Size, nil); err == nil {
 		if info, ok := f.Info(); ok {
 			total += info.ImageSize
 		}

@@ -74,7 +74,7 @@ func (a *IO) OpenNetCDF(ctx context.Context, name string, o NetCDF) (*Input, *ar
 	if o.Opened != nil {
 		o.Opened(in)
 	}
-	f, err := archive.New(in.R, in.Size, a.OpenOptions())
+	f, err := archive.New(ctx, in.R, in.Size, a.OpenOptions())
 	if err != nil {
 		if lost := emptyArchive(in); lost != nil {
 			err = lost

@@ -382,7 +382,7 @@ func (a *IO) OpenArchive(ctx context.Context, j File) (*Input, *archive.File, er
 	if err != nil {
 		return nil, nil, err
 	}
-	f, err := archive.New(in.R, in.Size, a.OpenOptions())
+	f, err := archive.New(ctx, in.R, in.Size, a.OpenOptions())
 	if err == nil {
 		if _, ok := f.Info(); !ok {
 			err = archive.ErrNotArchive

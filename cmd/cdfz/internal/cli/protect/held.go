@@ -43,7 +43,7 @@ type Held struct {
 // file that has neither the head nor the tail of one is searched only if it is named like an
 // archive. What begins like a netCDF file is one.
 func Look(ctx context.Context, name string, r io.ReaderAt, size int64) (*Held, error) {
-	f, err := archive.New(ioat.Live(ctx, r), size, &archive.OpenOptions{Cache: -1})
+	f, err := archive.New(ctx, ioat.Live(ctx, r), size, &archive.OpenOptions{Cache: -1})
 	if err == nil {
 		h := HeldBy(f)
 		h.NetCDF = !h.Archive

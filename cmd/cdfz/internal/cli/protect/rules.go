@@ -76,7 +76,7 @@ func (u *Rules) MayReplace(ctx context.Context, e *Existing, n *New) error {
 		return nil
 	}
 	old.Time = e.Time
-	f, err := archive.New(ioat.Live(ctx, n.R), n.Size, &archive.OpenOptions{Cache: -1})
+	f, err := archive.New(ctx, ioat.Live(ctx, n.R), n.Size, &archive.OpenOptions{Cache: -1})
 	made := new(Held)
 	if err == nil {
 		made = HeldBy(f)

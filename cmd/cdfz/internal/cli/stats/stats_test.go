@@ -175,7 +175,7 @@ func TestStored(t *testing.T) {
 	got := write()
 	c.Stop()
 	require.Equal(t, want, got)
-	f, err := archive.New(bytes.NewReader(got), int64(len(got)), nil)
+	f, err := archive.New(t.Context(), bytes.NewReader(got), int64(len(got)), nil)
 	require.NoError(t, err)
 	info, _ := f.Info()
 	out, v := int64(0), int64(0)

@@ -95,7 +95,7 @@ func archived(t *testing.T, image []byte, o archive.WriteOptions) *archive.File 
 	o.Name = "x.nc"
 	_, err := archive.Write(ctx, &b, bytes.NewReader(image), int64(len(image)), &o)
 	require.NoError(t, err)
-	f, err := archive.New(bytes.NewReader(b.Bytes()), int64(b.Len()), nil)
+	f, err := archive.New(t.Context(), bytes.NewReader(b.Bytes()), int64(b.Len()), nil)
 	require.NoError(t, err)
 	return f
 }
@@ -152,7 +152,7 @@ func TestOmitted(t *testing.T) {
 	require.NoError(t, h.LayoutRead())
 	image, err := h.Append(nil)
 	require.NoError(t, err)
-	f, err := archive.New(bytes.NewReader(image), int64(len(image)), nil)
+	f, err := archive.New(t.Context(), bytes.NewReader(image), int64(len(image)), nil)
 	require.NoError(t, err)
 	_, res := exported(t, f, nil)
 	var names []string
@@ -169,7 +169,7 @@ func TestDamage(t *testing.T) {
 	var b bytes.Buffer
 	_, err := archive.Write(ctx, &b, bytes.NewReader(image), int64(len(image)), &archive.WriteOptions{Name: "x.nc", Preset: archive.PresetPortable, Zarr: archive.ZarrAlways})
 	require.NoError(t, err)
-	f, err := archive.New(bytes.NewReader(b.Bytes()), int64(b.Len()), nil)
+	f, err := archive.New(t.Context(), bytes.NewReader(b.Bytes()), int64(b.Len()), nil)
 	require.NoError(t, err)
 	for i, err := range f.Blocks(ctx) {
 		require.NoError(t, err)

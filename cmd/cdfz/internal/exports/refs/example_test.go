@@ -26,7 +26,7 @@ func ExampleWriteJSON() {
 	o := &archive.WriteOptions{Preset: archive.PresetPortable, Zarr: archive.ZarrAlways}
 	_, err = archive.Write(ctx, &b, bytes.NewReader(image), int64(len(image)), o)
 	check(err)
-	f, err := archive.New(bytes.NewReader(b.Bytes()), int64(b.Len()), nil)
+	f, err := archive.New(ctx, bytes.NewReader(b.Bytes()), int64(b.Len()), nil)
 	check(err)
 
 	var text bytes.Buffer

@@ -31,7 +31,7 @@ func archived(t *testing.T, image []byte, o *archive.WriteOptions) *archive.File
 	var b bytes.Buffer
 	_, err := archive.Write(ctx, &b, bytes.NewReader(image), int64(len(image)), o)
 	require.NoError(t, err)
-	f, err := archive.New(bytes.NewReader(b.Bytes()), int64(b.Len()), nil)
+	f, err := archive.New(t.Context(), bytes.NewReader(b.Bytes()), int64(b.Len()), nil)
 	require.NoError(t, err)
 	return f
 }

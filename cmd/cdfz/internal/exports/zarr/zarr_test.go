@@ -26,7 +26,7 @@ func archived(t *testing.T, name string, o archive.WriteOptions) *archive.File {
 	o.Name = name
 	_, err = archive.Write(ctx, &b, bytes.NewReader(image), int64(len(image)), &o)
 	require.NoError(t, err)
-	f, err := archive.New(bytes.NewReader(b.Bytes()), int64(b.Len()), nil)
+	f, err := archive.New(t.Context(), bytes.NewReader(b.Bytes()), int64(b.Len()), nil)
 	require.NoError(t, err)
 	return f
 }
@@ -179,7 +179,7 @@ func TestOmitted(t *testing.T) {
 		files = append(files, b.Bytes())
 	}
 	for i, b := range files {
-		f, err := archive.New(bytes.NewReader(b), int64(len(b)), nil)
+		f, err := archive.New(t.Context(), bytes.NewReader(b), int64(len(b)), nil)
 		require.NoError(t, err)
 		dir := filepath.Join(t.TempDir(), "x.zarr")
 		res, err := Write(ctx, dir, f, nil)

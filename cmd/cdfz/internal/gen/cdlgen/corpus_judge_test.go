@@ -35,7 +35,7 @@ func TestCorpusRoundTrip(t *testing.T) {
 	same, lost := 0, 0
 	corpus.Valid(t, func(t *testing.T, c corpus.File) {
 		b := c.Bytes(t)
-		f, err := archive.New(bytes.NewReader(b), int64(len(b)), nil)
+		f, err := archive.New(t.Context(), bytes.NewReader(b), int64(len(b)), nil)
 		require.NoError(t, err)
 		got, err := regenerate(t, f)
 		require.NoError(t, err)
@@ -52,7 +52,7 @@ func TestCorpusRoundTrip(t *testing.T) {
 		var text bytes.Buffer
 		require.NoError(t, cdl.Dump(context.Background(), &text, f, &plain))
 		judge := ncgen(t, kindOf[f.Header().Version], text.Bytes())
-		want, err := archive.New(bytes.NewReader(judge), int64(len(judge)), nil)
+		want, err := archive.New(t.Context(), bytes.NewReader(judge), int64(len(judge)), nil)
 		require.NoError(t, err)
 		require.Empty(t, compareFiles(t, want, got), "%s: %s", c.Name, why)
 		lost++

@@ -47,7 +47,7 @@ func FuzzParse(f *testing.F) {
 		if odd(h) {
 			return
 		}
-		file, err := archive.New(bytes.NewReader(b.Bytes()), int64(b.Len()), nil)
+		file, err := archive.New(t.Context(), bytes.NewReader(b.Bytes()), int64(b.Len()), nil)
 		require.NoError(t, err)
 		var out strings.Builder
 		require.NoError(t, cdl.Dump(context.Background(), &out, file, &cdl.Options{FloatDigits: 9, DoubleDigits: 17}))

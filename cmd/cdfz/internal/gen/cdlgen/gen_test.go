@@ -34,7 +34,7 @@ func generate(t testing.TB, text string, o *cdlgen.Options) []byte {
 // dump returns the text of a file from its variables on, without line breaks.
 func dump(t testing.TB, b []byte) string {
 	t.Helper()
-	f, err := archive.New(bytes.NewReader(b), int64(len(b)), nil)
+	f, err := archive.New(t.Context(), bytes.NewReader(b), int64(len(b)), nil)
 	require.NoError(t, err)
 	var s strings.Builder
 	require.NoError(t, cdl.Dump(context.Background(), &s, f, nil))

@@ -39,7 +39,7 @@ func regenerate(t testing.TB, f *archive.File) (*archive.File, error) {
 	var out bytes.Buffer
 	require.NoError(t, g.Write(context.Background(), &out))
 	require.Equal(t, g.Size(), int64(out.Len()))
-	got, err := archive.New(bytes.NewReader(out.Bytes()), int64(out.Len()), nil)
+	got, err := archive.New(t.Context(), bytes.NewReader(out.Bytes()), int64(out.Len()), nil)
 	require.NoError(t, err)
 	return got, nil
 }
@@ -193,7 +193,7 @@ func TestRoundTrip(t *testing.T) {
 		}
 		image, err := os.ReadFile(name)
 		require.NoError(t, err)
-		f, err := archive.New(bytes.NewReader(image), int64(len(image)), nil)
+		f, err := archive.New(t.Context(), bytes.NewReader(image), int64(len(image)), nil)
 		require.NoError(t, err)
 		values := int64(0)
 		for _, v := range f.Header().Vars {

@@ -66,7 +66,7 @@ func TestPageData(t *testing.T) {
 	dir := folder(t, map[string][]byte{"a b/x.nc": image})
 	put(t, dir+"/plain.nc", image)
 	_, at := start(t, dir, nil)
-	f, err := archive.New(bytes.NewReader(image), int64(len(image)), nil)
+	f, err := archive.New(t.Context(), bytes.NewReader(image), int64(len(image)), nil)
 	require.NoError(t, err)
 
 	for _, name := range []string{"a%20b/x.nc", "plain.nc"} {
@@ -186,7 +186,7 @@ func TestPageData(t *testing.T) {
 		part := get(t, at+"/api/get/"+name+"?format=nc&select="+url.QueryEscape("tas[3]"))
 		require.Equal(t, 200, part.StatusCode)
 		require.Equal(t, `attachment; filename=`+strings.TrimSuffix(name[strings.LastIndex(name, "/")+1:], ".nc")+`-tas.nc`, part.Header.Get("Content-Disposition"))
-		sub, err := archive.New(strings.NewReader(part.body), int64(len(part.body)), nil)
+		sub, err := archive.New(t.Context(), strings.NewReader(part.body), int64(len(part.body)), nil)
 		require.NoError(t, err)
 		tas, err := sub.Var("tas")
 		require.NoError(t, err)
@@ -260,7 +260,7 @@ func TestPageUnreadable(t *testing.T) {
 	image, err := os.ReadFile("../../../../../testdata/classic/cdf2_climate.nc")
 	require.NoError(t, err)
 	file := faultio.NewFile(image)
-	f, err := archive.New(file, file.Size(), nil)
+	f, err := archive.New(t.Context(), file, file.Size(), nil)
 	require.NoError(t, err)
 	file.FailAt(1, false)
 	w := httptest.NewRecorder()
@@ -296,7 +296,7 @@ func TestPageDamage(t *testing.T) {
 	dir := folder(t, map[string][]byte{"x.nc": image})
 	b, err := os.ReadFile(dir + "/x.nc.cdfz")
 	require.NoError(t, err)
-	f, err := archive.New(bytes.NewReader(b), int64(len(b)), nil)
+	f, err := archive.New(t.Context(), bytes.NewReader(b), int64(len(b)), nil)
 	require.NoError(t, err)
 	for block, err := range f.Blocks(t.Context()) {
 		require.NoError(t, err)
