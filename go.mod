@@ -18,7 +18,7 @@ require (
 	github.com/klauspost/cpuid/v2 v2.4.0 // whether there is VPCLMULQDQ
 	github.com/klauspost/reedsolomon v1.14.2 // parity
 	github.com/minio/minio-go/v7 v7.4.1 // credentials, signatures and uploads of s3:// URLs
-	github.com/parquet-go/parquet-go v0.32.0 // catalogues; a judge of references in Parquet
+	github.com/parquet-go/parquet-go v0.32.0 // a judge of the Parquet that cdfz writes and reads
 	github.com/pierrec/lz4/v4 v4.1.33
 	github.com/rogpeppe/go-internal v1.16.0 // testscript: tests of the command
 	github.com/schollz/progressbar/v3 v3.19.1 // progress bar

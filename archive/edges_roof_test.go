@@ -1,14 +1,14 @@
 package archive
 
 // beside are the folders in cmd/cdfz/internal that are no verbs.
-var beside = []string{"cataloguefile", "choices", "cli", "exports", "fusefs", "hdf5plugin"}
+var beside = []string{"cataloguefile", "choices", "cli", "exports", "fusefs", "hdf5plugin", "parquet"}
 
 // roof lists the packages that each package in cmd/cdfz/internal may import, where ./ stands for that folder. A
 // package may also import what lies below it, and a verb cli and what lies below cli. These are left out.
 var roof = map[string][]string{
 	// What several verbs use.
-	"cataloguefile": {"archive", "cdf3", "cf", "internal/atomicfile", "slab"}, // catalogue and find
-	"choices":       {"archive", "cdf3", "filters", "lorenz"},                 // info and the page of serve
+	"cataloguefile": {"archive", "cdf3", "cf", "internal/atomicfile", "./parquet", "slab"}, // catalogue and find
+	"choices":       {"archive", "cdf3", "filters", "lorenz"},                              // info and the page of serve
 	"cli":           {"archive", "archive/parity", "cdf3", "./hdf5plugin", "filters", "internal/atomicfile", "internal/runlog", "internal/storage", "remote", "remote/s3"},
 	"cli/chains": {"archive", "cdf3", "./cli", "./cli/display", "./cli/terminal", "filters",
 		"internal/spec"},
@@ -34,10 +34,11 @@ var roof = map[string][]string{
 	"exports":         {"cdf3", "cf", "slab"}, // get and the page of serve; what lies below is export's
 	"exports/hdf5":    {},                     // the format, for any data
 	"exports/netcdf4": {"archive", "cdf3", "./exports/hdf5", "filters", "internal/ioat", "internal/pipeline"},
-	"exports/refs":    {"archive", "archive/joined", "filters", "internal/atomicfile"},
+	"exports/refs":    {"archive", "archive/joined", "filters", "internal/atomicfile", "./parquet"},
 	"exports/zarr":    {"archive", "cdf3", "filters", "filters/all", "internal/atomicfile"},                                                         // writes blosc
 	"fusefs":          {"archive", "archive/archivefs", "archive/archivefs/joinedfiles", "internal/nofollow", "internal/retry", "internal/storage"}, // mount and run
 	"hdf5plugin":      {"filters", "filters/all", "internal/hostproto"},                                                                             // cli loads plugins for all verbs
+	"parquet":         {},                                                                                                                           // cataloguefile and references
 
 	// What one verb uses.
 	"gen/cdlgen":  {"cdf3", "filters", "internal/atomicfile", "internal/spec"},

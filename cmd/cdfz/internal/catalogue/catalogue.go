@@ -204,10 +204,7 @@ func (v *cataloguer) mayReplace(ctx context.Context) error {
 
 // checkCatalogue returns an error for a file that is no catalogue.
 func checkCatalogue(in io.ReaderAt, size int64) error {
-	r, err := cataloguefile.Open(in, size)
-	if err == nil {
-		r.Close()
-	}
+	_, err := cataloguefile.Open(in, size)
 	return err
 }
 

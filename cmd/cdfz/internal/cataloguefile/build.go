@@ -48,9 +48,6 @@ func (b *Builder) Close() {
 	for _, f := range b.runs {
 		f.Close()
 	}
-	for _, p := range b.parts {
-		p.Close()
-	}
 }
 
 // Add adds the rows of a file. They replace rows of the same file in parts.
@@ -70,7 +67,7 @@ func (b *Builder) Add(rows []Row) error {
 }
 
 // AddPart adds the rows of another catalogue. Those of a file replace the rows of the same file in the parts
-// before. The Builder closes the Reader. The name is for errors.
+// before. The name is for errors.
 func (b *Builder) AddPart(name string, r *Reader) { b.parts = append(b.parts, part{name, r}) }
 
 // sort sorts the rows. Of two rows of one variable, the later stays.
@@ -96,7 +93,7 @@ func (b *Builder) spill() error {
 	}
 	b.rows, b.text = b.rows[:0], 0
 	clear(b.rows[:cap(b.rows)])
-	return w.close()
+	return w.Close()
 }
 
 // Counts are what a catalogue has. Size is its length in bytes.
@@ -119,7 +116,6 @@ func (b *Builder) Write(ctx context.Context, w io.Writer) (Counts, error) {
 		if err != nil {
 			return n, err
 		}
-		defer r.Close()
 		sources = append(sources, &cursor{next: r.Next})
 	}
 	b.sort()
@@ -141,8 +137,8 @@ func (b *Builder) Write(ctx context.Context, w io.Writer) (Counts, error) {
 	}); err != nil {
 		return n, err
 	}
-	err := out.close()
-	n.Size = out.end.size
+	err := out.Close()
+	n.Size = out.Size()
 	return n, err
 }
 

@@ -134,20 +134,21 @@ func TestOthers(t *testing.T) {
 		for i := range rows {
 			require.NoError(t, w.add(&rows[i]))
 		}
-		require.NoError(t, w.close())
+		require.NoError(t, w.Close())
 		_, err := checked(t, b.Bytes())
 		require.ErrorContains(t, err, text)
 	}
-	// Other encodings and compressions of Parquet are refused before parquet-go decodes them.
-	rows := fileRows("a", 3)
+	// Other encodings and compressions of Parquet are refused.
+	rows, judged := fileRows("a", 3), parquet.SchemaOf(judgedRow{})
 	for text, o := range map[string][]parquet.WriterOption{
 		"expected pages compressed with zstd, found": {parquet.Compression(&parquet.Snappy)},
 		"expected a page of version 1":               {parquet.Compression(&parquet.Zstd), parquet.DataPageVersion(2)},
 	} {
 		var b bytes.Buffer
-		w := parquet.NewWriter(&b, append(o, schema, parquet.KeyValueMetadata(formatKey, formatVersion))...)
+		w := parquet.NewWriter(&b, append(o, judged, parquet.KeyValueMetadata(formatKey, formatVersion))...)
 		for i := range rows {
-			_, err := w.WriteRows([]parquet.Row{schema.Deconstruct(nil, &rows[i])})
+			r := judgedRow(rows[i])
+			_, err := w.WriteRows([]parquet.Row{judged.Deconstruct(nil, &r)})
 			require.NoError(t, err)
 		}
 		require.NoError(t, w.Close())

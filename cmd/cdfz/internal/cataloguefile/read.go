@@ -7,9 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/parquet-go/parquet-go"
-
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/parquet"
 )
 
 // ErrNotCatalogue reports a file that is no catalogue.
@@ -24,101 +23,63 @@ func (e *notCatalogue) Error() string {
 func (e *notCatalogue) Is(target error) bool { return target == ErrNotCatalogue }
 
 // damaged is an error of the class [archive.ErrCorrupt].
-type damaged struct{ text string }
+type damaged struct{ error }
 
-func (e *damaged) Error() string        { return "catalogue: damaged: " + e.text }
-func (e *damaged) Is(target error) bool { return target == archive.ErrCorrupt }
+func (e damaged) Error() string        { return "catalogue: damaged: " + e.error.Error() }
+func (e damaged) Is(target error) bool { return target == archive.ErrCorrupt }
 
-func damage(f string, args ...any) error { return &damaged{fmt.Sprintf(f, args...)} }
+func damage(f string, args ...any) error { return damaged{fmt.Errorf(f, args...)} }
 
-// schema is that of all catalogues of this format.
-var schema = parquet.SchemaOf(Row{})
+// classed makes errors of package parquet those of this one.
+func classed(err error) error {
+	var other *parquet.NotParquetError
+	switch {
+	case errors.As(err, &other):
+		return &notCatalogue{other.Found}
+	case errors.Is(err, parquet.ErrDamaged):
+		return damaged{err}
+	}
+	return fmt.Errorf("catalogue: %w", err)
+}
 
 // Reader reads the rows of a catalogue in order. It is for one goroutine.
 type Reader struct {
-	r      io.ReaderAt
 	file   *parquet.File
-	pages  *pageChecker
-	group  int          // the next one
-	rows   parquet.Rows // of the current group, nil for none
-	buf    []parquet.Row
-	at, n  int   // in buf
-	done   int64 // rows of the current group that were returned
-	last   Row   // that Next returned
+	rows   *parquet.Rows
+	last   Row // that Next returned
 	failed error
 }
 
-// Open opens a catalogue of size bytes. Rows are read later, a row group at a time. A Reader holds little
-// more than the metadata and some pages, at most a small multiple of 32 MiB.
+// Open opens a catalogue of size bytes. Rows are read later. A Reader holds little more than the metadata and a page
+// of each column, at most a small multiple of 32 MiB.
 //
 // The error is ErrNotCatalogue for another file, [archive.ErrCorrupt] for a damaged one, or that of r.
-func Open(r io.ReaderAt, size int64) (c *Reader, err error) {
-	if err := checkFooter(r, size); err != nil {
-		return nil, err
-	}
-	w := &watched{r: r}
-	defer caught(w, &err)
-	f, err := parquet.OpenFile(w, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true), parquet.ReadBufferSize(1<<18))
+func Open(r io.ReaderAt, size int64) (*Reader, error) {
+	f, err := parquet.Open(r, size)
 	if err != nil {
-		return nil, damage("%v", err)
+		return nil, classed(err)
 	}
-	switch v, ok := f.Lookup(formatKey); {
+	switch v, ok := f.Meta(formatKey); {
 	case !ok:
 		return nil, &notCatalogue{"another Parquet file"}
 	case v != formatVersion:
 		return nil, fmt.Errorf("catalogue: expected format %s, found %.20q: a catalogue of a later version of cdfz", formatVersion, v)
 	}
-	if !parquet.EqualNodes(f.Schema(), schema) {
+	columns := schema()
+	if !f.Has(columns) {
 		return nil, &notCatalogue{"a Parquet file with other columns"}
 	}
-	if err := checkMeta(f.Metadata(), size); err != nil {
-		return nil, err
-	}
-	p, err := newPageChecker(w)
+	rows, err := f.Rows(columns)
 	if err != nil {
-		return nil, err
+		return nil, classed(err)
 	}
-	return &Reader{r: w, file: f, pages: p, buf: make([]parquet.Row, 64)}, nil
-}
-
-// watched keeps the first error of a source, to tell it from damage.
-type watched struct {
-	r   io.ReaderAt
-	err error
-}
-
-// ReadAt implements io.ReaderAt.
-func (w *watched) ReadAt(p []byte, off int64) (int, error) {
-	n, err := w.r.ReadAt(p, off)
-	if err != nil && !errors.Is(err, io.EOF) && w.err == nil {
-		w.err = err
-	}
-	return n, err
-}
-
-// caught makes errors of the file from what parquet-go does with bad bytes that the checks let pass. An
-// error of the source counts more.
-func caught(w *watched, err *error) {
-	if p := recover(); p != nil {
-		*err = damage("%v", p)
-	}
-	if w.err != nil && *err != nil {
-		*err = fmt.Errorf("catalogue: %w", w.err)
-	}
+	return &Reader{file: f, rows: rows}, nil
 }
 
 // NumRows returns the number of rows.
 func (c *Reader) NumRows() int64 { return c.file.NumRows() }
 
-// Close frees what the Reader holds. It does not close the source.
-func (c *Reader) Close() {
-	c.pages.dec.Close()
-	if c.rows != nil {
-		c.rows.Close()
-	}
-}
-
-// Next returns the next row, valid until the next call, and io.EOF after the last. Errors are those of Open.
+// Next returns the next row, and io.EOF after the last. Other errors are those of Open.
 func (c *Reader) Next() (*Row, error) {
 	if c.failed != nil {
 		return nil, c.failed
@@ -136,63 +97,25 @@ func (c *Reader) Next() (*Row, error) {
 	return r, nil
 }
 
-func (c *Reader) next(r *Row) (err error) {
-	defer caught(c.r.(*watched), &err)
-	for c.at == c.n {
-		if err := c.fill(); err != nil {
-			return err
+func (c *Reader) next(r *Row) error {
+	row, err := c.rows.Next()
+	if errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return io.EOF
+	}
+	if err != nil {
+		return classed(err)
+	}
+	for i := range columns {
+		if values := row[i]; len(values) > maxDims {
+			return damage("expected at most %d dimensions, found %d", maxDims, len(values))
+		} else if len(values) > 0 || columns[i].Repetition == parquet.List {
+			columns[i].take(r, values)
 		}
 	}
-	row := c.buf[c.at]
-	c.at++
-	if text := rowText(row); text > maxRow || len(row) > len(schema.Columns())+2*maxDims {
-		return damage("expected a row of at most %d bytes and %d dimensions, found %d bytes in %d values", maxRow, maxDims, text, len(row))
-	}
-	if err := schema.Reconstruct(r, row); err != nil {
-		return damage("%v", err)
+	if text := r.text(); text > maxRow {
+		return damage("expected a row of at most %d bytes, found %d", maxRow, text)
 	}
 	return r.check()
-}
-
-// rowText returns the length of the texts of a row in bytes.
-func rowText(row parquet.Row) int {
-	n := 0
-	for _, v := range row {
-		if k := v.Kind(); k == parquet.ByteArray || k == parquet.FixedLenByteArray {
-			n += len(v.ByteArray())
-		}
-	}
-	return n
-}
-
-// fill reads further rows into the buffer.
-func (c *Reader) fill() error {
-	groups := c.file.RowGroups()
-	if c.rows == nil {
-		if c.group == len(groups) {
-			return io.EOF
-		}
-		if err := c.pages.group(&c.file.Metadata().RowGroups[c.group]); err != nil {
-			return fmt.Errorf("row group %d: %w", c.group, err)
-		}
-		c.rows, c.done = groups[c.group].Rows(), 0
-	}
-	n, err := c.rows.ReadRows(c.buf)
-	c.at, c.n = 0, n
-	c.done += int64(n)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return damage("row group %d: %v", c.group, err)
-	}
-	if n > 0 {
-		return nil
-	}
-	if want := groups[c.group].NumRows(); c.done != want {
-		return damage("row group %d: expected %d rows, found %d", c.group, want, c.done)
-	}
-	err = c.rows.Close()
-	c.rows = nil
-	c.group++
-	return err
 }
 
 // check checks the values of a row that others rely on.

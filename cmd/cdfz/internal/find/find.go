@@ -171,7 +171,6 @@ func (v *finder) search(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	defer c.Close()
 	last := ""
 	v.item = nil // of a catalogue that ended with an error
 	for {

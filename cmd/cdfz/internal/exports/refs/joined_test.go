@@ -158,7 +158,7 @@ func TestJoinedDiffers(t *testing.T) {
 
 // TestIndices checks the indices of more than 256 archives in one file.
 func TestIndices(t *testing.T) {
-	var tab table
+	tab := newTable()
 	for i := range 700 {
 		for k := range i%3 + 1 {
 			tab.place(fmt.Sprint(i), int64(k), 1)

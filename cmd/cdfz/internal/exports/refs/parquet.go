@@ -74,7 +74,7 @@ func (w *records) metadata(z *archive.Zarr) error {
 }
 
 func (w *records) value(a *array, b []byte) error {
-	return w.add(a, func(t *table) { t.raw = append(t.raw, b) })
+	return w.add(a, func(t *table) { t.value(b) })
 }
 
 func (w *records) place(a *array, url string, off, n int64) error {
@@ -88,22 +88,19 @@ func (w *records) add(a *array, add func(*table)) error {
 		if err := w.root.MkdirAll(a.path, 0o777); err != nil {
 			return err
 		}
-		t = &table{}
+		t = newTable()
 		w.open[a.path] = t
 	}
 	add(t)
 	last := a.next+1 == a.c.Len()
-	if t.rows() < recordSize && !last {
+	if t.w.Rows() < recordSize && !last {
 		return nil
 	}
 	b, err := t.parquet()
 	if err != nil {
 		return err
 	}
-	t.reset()
-	if last {
-		delete(w.open, a.path)
-	}
+	delete(w.open, a.path)
 	return w.file(path.Join(a.path, fmt.Sprintf("refs.%d.parq", a.next/recordSize)), b)
 }
 

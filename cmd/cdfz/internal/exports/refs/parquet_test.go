@@ -155,10 +155,13 @@ func list(t *testing.T, dir string) map[string]string {
 
 // TestParquetSchema checks the columns, types and null counts that fastparquet needs.
 func TestParquetSchema(t *testing.T) {
-	var places table
+	places, values := newTable(), newTable()
 	places.place("x", 1, 3)
 	places.place("x", 2, 1<<40)
-	for _, tab := range []table{places, {raw: [][]byte{[]byte("ab"), nil, []byte("c")}}} {
+	for _, text := range []string{"ab", "", "c"} {
+		values.value([]byte(text))
+	}
+	for tab, nulls := range map[*table][4]int{places: {3: 2}, values: {0: 3}} {
 		b, err := tab.parquet()
 		require.NoError(t, err)
 		f, err := parquet.OpenFile(bytes.NewReader(b), int64(len(b)))
@@ -166,10 +169,6 @@ func TestParquetSchema(t *testing.T) {
 		require.Equal(t, "message schema {\n\toptional binary path (STRING);\n\trequired int64 offset (INT(64,true));\n\trequired int64 size (INT(64,true));\n\toptional binary raw;\n}", f.Schema().String())
 		groups := f.Metadata().RowGroups
 		require.Len(t, groups, 1)
-		nulls := [4]int{0, 0, 0, len(tab.offset)}
-		if tab.raw != nil {
-			nulls[0] = len(tab.raw)
-		}
 		for i, c := range groups[0].Columns {
 			require.EqualValues(t, nulls[i], c.MetaData.Statistics.NullCount)
 		}

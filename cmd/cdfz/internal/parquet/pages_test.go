@@ -1,4 +1,4 @@
-package cataloguefile
+package parquet
 
 import (
 	"bytes"
@@ -6,14 +6,12 @@ import (
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
-	"github.com/parquet-go/parquet-go/encoding/thrift"
+	gothrift "github.com/parquet-go/parquet-go/encoding/thrift" // thrift is a type here
 	"github.com/parquet-go/parquet-go/format"
 	"github.com/stretchr/testify/require"
-
-	"github.com/cdfz-format/cdfz/archive"
 )
 
-// TestClaims checks pages that claim more than they have, or than a catalogue may have. Little memory is
+// TestClaims checks pages that claim more than they have, or than a file may have. Little memory is
 // needed to find that out.
 func TestClaims(t *testing.T) {
 	enc, err := zstd.NewWriter(nil)
@@ -41,7 +39,7 @@ func TestClaims(t *testing.T) {
 		"a long page":      {func() (*format.PageHeader, []byte) { return page(zeros(9), 1<<30, data) }, "expected at most 33554432 bytes"},
 		"a short page":     {func() (*format.PageHeader, []byte) { return page(zeros(100), 101, data) }, "expected 101 bytes, found 100"},
 		"a bomb":           {func() (*format.PageHeader, []byte) { return page(bomb, 100, data) }, "decompressed size exceeds"},
-		"a bomb of 32 MiB": {func() (*format.PageHeader, []byte) { return page(zeros(maxPage), 100, data) }, "expected 100 bytes, found 33554432"},
+		"a bomb of 32 MiB": {func() (*format.PageHeader, []byte) { return page(zeros(maxPage), 100, data) }, "decompressed size exceeds"},
 		"other levels": {func() (*format.PageHeader, []byte) {
 			d := data
 			d.DefinitionLevelEncoding = format.Plain
@@ -56,16 +54,16 @@ func TestClaims(t *testing.T) {
 			h, b := page(zeros(9), 9, data)
 			h.CompressedPageSize = maxPage
 			return h, b
-		}, "expected 33554432 bytes: unexpected EOF"},
+		}, "expected 33554432 bytes, found 2"},
 		"a page of indexes": {func() (*format.PageHeader, []byte) { return &format.PageHeader{Type: format.IndexPage}, nil }, "expected a page of version 1"},
-		"missing texts":     {func() (*format.PageHeader, []byte) { return dict(zeros(8), 8, 3) }, "text 2 of the dictionary is missing"},
+		"missing texts":     {func() (*format.PageHeader, []byte) { return dict(zeros(8), 8, 3) }, "expected at least 12 bytes for 3 texts, found 8"},
 		"a long text": {func() (*format.PageHeader, []byte) {
 			b := enc.EncodeAll([]byte{255, 255, 255, 255}, nil)
 			return dict(b, 4, 1)
-		}, "expected at most 0 bytes, found 4294967295"},
+		}, "text 0 of the dictionary: expected a text of at most 0 bytes, found 4294967295"},
 		"a long header": {func() (*format.PageHeader, []byte) {
 			d := data
-			d.Statistics = format.Statistics{Min: make([]byte, maxText), Max: make([]byte, maxText), MinValue: make([]byte, maxText), MaxValue: make([]byte, maxText)}
+			d.Statistics = format.Statistics{Min: make([]byte, MaxText), Max: make([]byte, MaxText), MinValue: make([]byte, MaxText), MaxValue: make([]byte, MaxText)}
 			return page(zeros(100), 100, d)
 		}, ""},
 		"a longer header": {func() (*format.PageHeader, []byte) {
@@ -77,22 +75,20 @@ func TestClaims(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h, stored := c.make()
-			protocol := new(thrift.CompactProtocol)
-			b, err := thrift.Marshal(protocol, h)
+			protocol := new(gothrift.CompactProtocol)
+			b, err := gothrift.Marshal(protocol, h)
 			require.NoError(t, err)
 			b = append(b, stored...)
-			p, err := newPageChecker(bytes.NewReader(append([]byte("PAR1"), b...)))
-			require.NoError(t, err)
-			defer p.dec.Close()
-			n := allocated(func() {
-				err = p.chunk(&format.ColumnMetaData{Type: format.ByteArray, Codec: format.Zstd, NumValues: 1, DataPageOffset: 4, TotalCompressedSize: int64(len(b))})
-			})
+			data := append([]byte(magic), b...)
+			column := columnReader{Column: &Column{Name: "v", Kind: Bytes}, f: &File{r: bytes.NewReader(data), size: int64(len(data))}}
+			column.begin(&chunk{codec: codecZstd, values: 1, data: int64(len(magic)), stored: int64(len(b))})
+			n := allocated(func() { err = column.page() })
 			require.LessOrEqual(t, n, uint64(3*maxPage))
 			if c.want == "" {
 				require.NoError(t, err)
 				return
 			}
-			require.ErrorIs(t, err, archive.ErrCorrupt)
+			require.ErrorIs(t, err, ErrDamaged)
 			require.ErrorContains(t, err, c.want)
 		})
 	}

@@ -1,13 +1,12 @@
-package cataloguefile
+package parquet
 
 import (
 	"bytes"
 	"encoding/binary"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/cdfz-format/cdfz/archive"
 )
 
 // withFooter makes a file of some bytes of metadata.
@@ -17,7 +16,7 @@ func withFooter(meta []byte) []byte {
 	return append(b, "PAR1"...)
 }
 
-// TestFooterClaims checks metadata that claim more than they have, or than a catalogue may have. Little memory
+// TestFooterClaims checks metadata that claim more than they have, or than a file may have. Little memory
 // is needed to find that out.
 func TestFooterClaims(t *testing.T) {
 	const version = "\x15\x02"
@@ -27,7 +26,7 @@ func TestFooterClaims(t *testing.T) {
 		"missing row groups": {version + "\x39\xfc\xff\x7f\x00\x00", "expected at least 16383 bytes for a list, found 2"},
 		"columns of a group": {version + "\x39\x1c\x19\xfc\x80\x80\x40", "expected at most 64 elements of a list, found 1048576"},
 		"a text":             {version + "\x58\xff\xff\xff\xff\x07ab", "expected a text of 2147483647 bytes, found 2"},
-		"nested":             {version + "\x3c" + string(bytes.Repeat([]byte{0x1c}, 1<<20)), "expected at most 16 nested structures"},
+		"nested":             {version + "\xcc" + string(bytes.Repeat([]byte{0x1c}, 1<<20)), "expected at most 16 nested structures"},
 		"a map":              {version + "\xab\xff\xff\xff\xff\x07\x88", "expected no map"},
 		"cut off":            {version + "\x19", "the metadata are cut off"},
 		"a long number":      {"\x15" + string(bytes.Repeat([]byte{0xff}, 11)), "the metadata are cut off"},
@@ -38,9 +37,18 @@ func TestFooterClaims(t *testing.T) {
 			data := withFooter([]byte(c.meta))
 			var err error
 			n := allocated(func() { _, err = Open(bytes.NewReader(data), int64(len(data))) })
-			require.ErrorIs(t, err, archive.ErrCorrupt)
+			require.ErrorIs(t, err, ErrDamaged)
 			require.ErrorContains(t, err, c.want)
 			require.LessOrEqual(t, n, uint64(16<<20))
 		})
 	}
+}
+
+// allocated returns how many bytes f allocates.
+func allocated(f func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
 }
