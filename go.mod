@@ -5,26 +5,26 @@ go 1.26.0
 require (
 	github.com/VictoriaMetrics/metrics v1.45.0 // metrics of cdfz serve
 	github.com/agnivade/levenshtein v1.2.2 // "did you mean"
-	github.com/chromedp/cdproto v0.159.0
+	github.com/chromedp/cdproto v0.159.0 // chromedp's types
 	github.com/chromedp/chromedp v0.23.0 // Chromium as a judge of the page of cdfz serve
-	github.com/dsnet/compress v0.0.2-0.20230904184137-39efe44ab707
+	github.com/dsnet/compress v0.0.2-0.20230904184137-39efe44ab707 // writes bzip2
 	github.com/ebitengine/purego v0.11.3 // libnetcdf as a judge, without cgo
 	github.com/go-json-experiment/json v0.0.0-20260214004413-d219187c3433 // jsontext: plan and manifest
 	github.com/golang/snappy v1.0.0 // encodes to the same bytes on every CPU
 	github.com/hanwen/go-fuse/v2 v2.12.1 // cdfz mount
 	github.com/hashicorp/golang-lru/v2 v2.0.7 // caches
 	github.com/johannesboyne/gofakes3 v1.2.0 // an S3 server for tests
-	github.com/klauspost/compress v1.20.3
+	github.com/klauspost/compress v1.20.3 // zstd and deflate
 	github.com/klauspost/cpuid/v2 v2.4.0 // whether there is VPCLMULQDQ
 	github.com/klauspost/reedsolomon v1.14.2 // parity
 	github.com/minio/minio-go/v7 v7.4.1 // credentials, signatures and uploads of s3:// URLs
 	github.com/parquet-go/parquet-go v0.32.0 // a judge of the Parquet that cdfz writes and reads
-	github.com/pierrec/lz4/v4 v4.1.33
+	github.com/pierrec/lz4/v4 v4.1.33 // LZ4
 	github.com/rogpeppe/go-internal v1.16.0 // testscript: tests of the command
 	github.com/schollz/progressbar/v3 v3.19.1 // progress bar
 	github.com/spf13/cobra v1.10.2 // verbs, flags, completions, manual pages
 	github.com/spf13/pflag v1.0.10 // the errors of cobra's flags, for our messages
-	github.com/stretchr/testify v1.12.1
+	github.com/stretchr/testify v1.12.1 // tests
 	github.com/ulikunitz/xz v0.5.17 // LZMA, compressed netCDF files
 	github.com/zeebo/xxh3 v1.1.0 // sums of images that all cores compute
 	golang.org/x/crypto v0.58.0 // bcrypt: passwords of cdfz serve

@@ -1,5 +1,13 @@
 package archive
 
+import (
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
 // beside are the folders in cmd/cdfz/internal that are no verbs.
 var beside = []string{"cataloguefile", "choices", "cli", "exports", "fusefs", "hdf5plugin", "parquet"}
 
@@ -72,4 +80,19 @@ var roof = map[string][]string{
 	"run":       {"./fusefs"},
 	"serve":     {},
 	"verify":    {"archive", "archive/joined", "archive/repair", "archive/verify", "internal/nofollow", "internal/runlog", "internal/urls", "remote", "remote/s3"},
+}
+
+// TestLinkedCommand checks that the command does not link large libraries which only tests need, or which a few lines
+// replaced: parquet-go came with protobuf and brotli, gonum's plots with fonts and PDF.
+func TestLinkedCommand(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", "../cmd/cdfz").Output()
+	require.NoError(t, err)
+	deps := strings.Fields(string(out))
+	require.Contains(t, deps, "github.com/cdfz-format/cdfz/cmd/cdfz/internal/parquet")
+	for _, d := range deps {
+		for _, not := range []string{"github.com/parquet-go/", "google.golang.org/protobuf", "github.com/andybalholm/brotli", "gonum.org/",
+			"github.com/chromedp/", "github.com/stretchr/", "github.com/rogpeppe/", "github.com/johannesboyne/"} {
+			require.False(t, strings.HasPrefix(d, not), "cmd/cdfz depends on %s", d)
+		}
+	}
 }
