@@ -22,7 +22,7 @@ type File struct {
 	header  *cdf3.Header
 	image   *Image
 	archive *read.Reader // nil for a classic file
-	source  slab.Source  // of the values of a classic file that is one; nil for others
+	source  Source       // nil unless the file is that of one
 	vars    []int        // position of each variable in the plan, or -1 if not blocked
 	pooled  []int32      // segment of each pooled variable, else -1; nil without pools
 	closer  io.Closer
@@ -83,13 +83,13 @@ func (f *File) Attr(name string) *cdf3.Attr { return f.header.Attr(name) }
 // Image returns the classic netCDF file, byte for byte.
 func (f *File) Image() *Image { return f.image }
 
-// Stats returns the cost of reading so far, or zeros for a classic file. For a slab.Source it returns the
+// Stats returns the cost of reading so far, or zeros for a classic file. For the file of a Source it returns the
 // Stats of that.
 func (f *File) Stats() Stats {
-	if s, ok := f.source.(interface{ Stats() Stats }); ok {
-		return s.Stats()
-	}
-	if f.archive == nil {
+	switch {
+	case f.source != nil:
+		return f.source.Stats()
+	case f.archive == nil:
 		return Stats{}
 	}
 	return Stats(f.archive.Stats())

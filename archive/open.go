@@ -118,9 +118,6 @@ type (
 // Opening an archive takes three reads: the end; manifest and index header, unless the
 // end contains them; plan and netCDF header. The ZIP directory is never read.
 //
-// If r is a slab.Source, such as an image of package joined, it is a classic file with the Header and the
-// Arrays of r, and only Image reads its bytes. If it has a method Stats() Stats, that is the File's.
-//
 // The error for a file that is neither wraps both ErrNotArchive and cdf3.ErrNotCDF.
 // Other errors are ErrVersion, ErrCorrupt, *cdf3.FormatError, and those of r.
 func New(ctx context.Context, r io.ReaderAt, size int64, opts *OpenOptions) (*File, error) {
@@ -131,6 +128,22 @@ func New(ctx context.Context, r io.ReaderAt, size int64, opts *OpenOptions) (*Fi
 		return newRemote(ctx, f, opts)
 	}
 	return newNamed(ctx, r, size, opts)
+}
+
+// Source is a classic file that a program makes up, such as many files that are joined to one. The Arrays have
+// its values. Its bytes are read only for the image.
+type Source interface {
+	slab.Source
+	io.ReaderAt
+	Size() int64
+	Stats() Stats // the cost of reading so far
+}
+
+// FromSource returns the file of a source. It has no name, and closing it does nothing.
+func FromSource(s Source) *File {
+	f := wrap(s.Header(), &Image{classic: &sized{s, s.Size()}}, nil)
+	f.size, f.source = s.Size(), s
+	return f
 }
 
 // newNamed is New for a reader that is no file at a URL.
@@ -145,11 +158,6 @@ func newNamed(ctx context.Context, r io.ReaderAt, size int64, opts *OpenOptions)
 func newFile(ctx context.Context, r io.ReaderAt, size int64, opts *OpenOptions) (*File, error) {
 	if size < 0 {
 		return nil, fault.Optionsf("a file of %d bytes", size)
-	}
-	if s, ok := r.(slab.Source); ok {
-		f := wrap(s.Header(), &Image{classic: &sized{r, size}}, nil)
-		f.name, f.size, f.source = opts.Name, size, s
-		return f, nil
 	}
 	var f *File
 	a, err := read.NewReader(ctx, r, size, opts.reader())

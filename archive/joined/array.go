@@ -14,8 +14,8 @@ import (
 	"github.com/cdfz-format/cdfz/slab"
 )
 
-// Array returns variable number v of the joined file, or nil if there is no such variable.
-func (d *Dataset) Array(v int) slab.Array {
+// array returns variable number v of the joined file, or nil if there is no such variable.
+func (d *Dataset) array(v int) slab.Array {
 	switch {
 	case v < 0 || v >= len(d.header.Vars):
 		return nil

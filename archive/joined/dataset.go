@@ -12,7 +12,6 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cdf3"
-	"github.com/cdfz-format/cdfz/slab"
 )
 
 // Options control Open and Build. Nil and the zero value mean the defaults.
@@ -67,8 +66,7 @@ func (o *Options) complete() (Options, error) {
 	return c, nil
 }
 
-// Dataset is an open dataset. It is a slab.Source: its header is that of the joined file. It is safe for
-// concurrent use.
+// Dataset is an open dataset. It is safe for concurrent use.
 type Dataset struct {
 	t       *template
 	members *members
@@ -76,10 +74,8 @@ type Dataset struct {
 	workers int
 	header  *cdf3.Header
 	starts  []int64 // first joined index of each member, and after them the number of all indices
-	image   *Image
+	file    *archive.File
 }
-
-var _ slab.Source = (*Dataset)(nil)
 
 // Open opens a dataset. It opens the first member, and all others only if the description lacks their
 // lengths. The caller must close the dataset, and must not change the description before that. ctx is for
@@ -110,8 +106,13 @@ func Open(ctx context.Context, desc *Description, open Opener, o *Options) (*Dat
 		d.Close()
 		return nil, err
 	}
-	d.image, err = newImage(d)
-	return d, err
+	image, err := newImage(d)
+	if err != nil {
+		d.Close()
+		return nil, err
+	}
+	d.file = archive.FromSource(image)
+	return d, nil
 }
 
 // openTemplate reads the structure of the first member.
@@ -200,26 +201,15 @@ func (d *Dataset) memberAt(index int64) int {
 	return sort.Search(len(d.starts)-1, func(i int) bool { return d.starts[i+1] > index })
 }
 
-// Header returns the header of the joined file, which callers must not change.
-func (d *Dataset) Header() *cdf3.Header { return d.header }
-
 // Len returns the number of indices along the joined dimension.
 func (d *Dataset) Len() int64 { return d.starts[len(d.starts)-1] }
 
 // Description returns what Open was given.
 func (d *Dataset) Description() *Description { return d.t.desc }
 
-// Stats returns the cost of reading members so far: that of the archives among them.
-func (d *Dataset) Stats() archive.Stats { return d.members.stats() }
-
-// Image returns the joined file, byte for byte.
-func (d *Dataset) Image() *Image { return d.image }
-
-// File returns the dataset as a file of package archive, with its header, variables and image. Closing it
-// does nothing.
-func (d *Dataset) File() (*archive.File, error) {
-	return archive.New(context.Background(), d.image, d.image.Size(), nil)
-}
+// File returns the joined file, with its header, variables and image. Its Stats are the cost of reading the
+// archives among the members. Closing it does nothing.
+func (d *Dataset) File() *archive.File { return d.file }
 
 // Close closes the members. Reads that still need them fail.
 func (d *Dataset) Close() error {

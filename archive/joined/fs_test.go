@@ -25,7 +25,7 @@ func TestFS(t *testing.T) {
 	ds, err := Open(context.Background(), desc, open, nil)
 	require.NoError(t, err)
 	defer ds.Close()
-	got, err := slab.Read[int16](context.Background(), ds.Array(0), slab.Sel{Start: []int64{0, 2}, Count: []int64{3, 1}})
+	got, err := slab.Read[int16](context.Background(), ds.File().Array(0), slab.Sel{Start: []int64{0, 2}, Count: []int64{3, 1}})
 	require.NoError(t, err)
 	require.Equal(t, []int16{2, 9, 16}, got)
 	for _, location := range []string{"../../../b.nc", "/x/b.nc", "https://example.org/b.nc", "../../.h.nc", "../.h/b.nc", ".", ".."} {

@@ -12,10 +12,9 @@ import (
 	"github.com/cdfz-format/cdfz/slab"
 )
 
-// Image is the joined file, byte for byte: the header of the first member with the joined length, and
-// the values. Padding is zero. It is also a slab.Source, so that a File of package archive reads the
-// values from the members, not from the image. It is safe for concurrent use.
-type Image struct {
+// image is the joined file as a source of package archive. Its bytes are the header of the first member with
+// the joined length, and the values. Padding is zero. It is safe for concurrent use.
+type image struct {
 	d      *Dataset
 	size   int64
 	header []byte
@@ -25,9 +24,8 @@ type Image struct {
 }
 
 var (
-	_ io.ReaderAt          = (*Image)(nil)
-	_ ioat.ContextReaderAt = (*Image)(nil)
-	_ slab.Source          = (*Image)(nil)
+	_ ioat.ContextReaderAt = (*image)(nil)
+	_ archive.Source       = (*image)(nil)
 )
 
 // extent is the place of the values of a variable: n bytes from off on.
@@ -36,9 +34,9 @@ type extent struct {
 	off, n int64
 }
 
-func newImage(d *Dataset) (*Image, error) {
+func newImage(d *Dataset) (*image, error) {
 	h := d.header
-	im := &Image{d: d}
+	im := &image{d: d}
 	var err error
 	if im.header, err = h.Append(nil); err != nil {
 		return nil, err
@@ -67,24 +65,24 @@ func newImage(d *Dataset) (*Image, error) {
 }
 
 // Size returns the length in bytes.
-func (im *Image) Size() int64 { return im.size }
+func (im *image) Size() int64 { return im.size }
 
 // Header implements slab.Source.
-func (im *Image) Header() *cdf3.Header { return im.d.header }
+func (im *image) Header() *cdf3.Header { return im.d.header }
 
 // Array implements slab.Source.
-func (im *Image) Array(v int) slab.Array { return im.d.Array(v) }
+func (im *image) Array(v int) slab.Array { return im.d.array(v) }
 
 // Stats returns the cost of reading members so far.
-func (im *Image) Stats() archive.Stats { return im.d.Stats() }
+func (im *image) Stats() archive.Stats { return im.d.members.stats() }
 
 // ReadAt implements io.ReaderAt.
-func (im *Image) ReadAt(p []byte, off int64) (int, error) {
+func (im *image) ReadAt(p []byte, off int64) (int, error) {
 	return im.ReadAtContext(context.Background(), p, off)
 }
 
 // ReadAtContext is ReadAt that ends early when ctx is done.
-func (im *Image) ReadAtContext(ctx context.Context, p []byte, off int64) (int, error) {
+func (im *image) ReadAtContext(ctx context.Context, p []byte, off int64) (int, error) {
 	if off < 0 {
 		return 0, fmt.Errorf("joined: expected an offset of at least 0, found %d", off)
 	}
@@ -113,7 +111,7 @@ func (im *Image) ReadAtContext(ctx context.Context, p []byte, off int64) (int, e
 }
 
 // readFixed reads the values of variables without records into p, the bytes from off on.
-func (im *Image) readFixed(ctx context.Context, p []byte, off int64) error {
+func (im *image) readFixed(ctx context.Context, p []byte, off int64) error {
 	end := off + int64(len(p))
 	first := sort.Search(len(im.fixed), func(i int) bool { return im.fixed[i].off+im.fixed[i].n > off })
 	for _, e := range im.fixed[first:] {
@@ -133,7 +131,7 @@ func (im *Image) readFixed(ctx context.Context, p []byte, off int64) error {
 
 // readRecords reads the values of records into p, the bytes from off on. The values of a variable are
 // read at once and then distributed.
-func (im *Image) readRecords(ctx context.Context, p []byte, off int64) error {
+func (im *image) readRecords(ctx context.Context, p []byte, off int64) error {
 	size := im.d.header.RecSize
 	if size == 0 {
 		return nil
@@ -174,8 +172,8 @@ func (im *Image) readRecords(ctx context.Context, p []byte, off int64) error {
 }
 
 // values reads bytes of the values of a variable.
-func (im *Image) values(ctx context.Context, v int, p []byte, off int64) error {
-	if err := ioat.ReadFull(ioat.Bind(ctx, im.d.Array(v).Values()), p, off); err != nil {
+func (im *image) values(ctx context.Context, v int, p []byte, off int64) error {
+	if err := ioat.ReadFull(ioat.Bind(ctx, im.d.array(v).Values()), p, off); err != nil {
 		return fmt.Errorf("joined: variable %q: %w", im.d.header.Vars[v].Name, err)
 	}
 	return nil

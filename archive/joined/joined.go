@@ -6,13 +6,12 @@
 // and [ReadNcML] reads that. [Open] opens the dataset:
 //
 //	d, err := joined.Open(ctx, desc, joined.Folder("tas.ncml"), nil)
-//	f, err := d.File()
-//	v, err := f.Var("tas")
+//	v, err := d.File().Var("tas")
 //	series, err := slab.Read[float32](ctx, v, slab.Sel{…})
 //
-// A [Dataset] is a [slab.Source], and [Dataset.Image] is the classic file that it would be. So package
-// archive opens it, and all that works on an [archive.File] works on a dataset. Reads of several
-// members open and decode these at the same time. Only a bounded number of members is open at once.
+// [Dataset.File] is the classic file that the dataset would be, so all that works on an [archive.File] works
+// on a dataset. Reads of several members open and decode these at the same time. Only a bounded number of
+// members is open at once.
 //
 // Nothing is stored but the description. The dataset changes when its members do: a member of another
 // length, with other variables, or of another size, SHA-256 or sample than described is an error when it

@@ -59,11 +59,10 @@ func TestNew(t *testing.T) {
 		names = append(names, location)
 	}
 	ds := d.join(t, &BuildOptions{Dim: "run", New: true}, names...)
-	h := ds.Header()
+	h := ds.File().Header()
 	require.Equal(t, "run", h.Dims[0].Name)
 	require.EqualValues(t, 4, h.NumRecs)
-	f, err := ds.File()
-	require.NoError(t, err)
+	f := ds.File()
 	sameFile(t, imageOf(t, f), ds)
 	tas, err := f.Var("tas")
 	require.NoError(t, err)
@@ -88,14 +87,13 @@ func imageOf(t *testing.T, f *archive.File) []byte {
 func sameFile(t *testing.T, want []byte, ds *Dataset) {
 	t.Helper()
 	ctx := context.Background()
-	f, err := ds.File()
-	require.NoError(t, err)
+	f := ds.File()
 	image := imageOf(t, f)
 	w, err := archive.New(ctx, bytes.NewReader(want), int64(len(want)), nil)
 	require.NoError(t, err)
 	require.Equal(t, w.Header(), f.Header())
 	require.Equal(t, want, image)
-	require.NoError(t, iotest.TestReader(io.NewSectionReader(ds.Image(), 0, ds.Image().Size()), want))
+	require.NoError(t, iotest.TestReader(io.NewSectionReader(ds.File().Image(), 0, ds.File().Image().Size()), want))
 	r := rand.New(rand.NewPCG(1, 2))
 	for i, v := range f.Vars() {
 		other := w.Array(i)
@@ -175,7 +173,7 @@ func TestLazy(t *testing.T) {
 	ds, err := Open(context.Background(), desc, d.opener, &Options{Members: 4})
 	require.NoError(t, err)
 	require.LessOrEqual(t, d.opened, 2) // the first one, for its structure and for its values
-	q := ds.Array(0)
+	q := ds.File().Array(0)
 	got, err := slab.Read[int16](context.Background(), q, slab.Sel{Start: []int64{49, 0}, Count: []int64{1, 3}})
 	require.NoError(t, err)
 	require.Equal(t, []int16{343, 344, 345}, got)
@@ -187,7 +185,7 @@ func TestLazy(t *testing.T) {
 	}
 	ds, err = Open(context.Background(), desc, d.opener, &Options{Members: 4, Workers: 2})
 	require.NoError(t, err)
-	require.EqualValues(t, 50, ds.Header().NumRecs)
+	require.EqualValues(t, 50, ds.File().Header().NumRecs)
 	require.NoError(t, ds.Close())
 	require.Zero(t, d.open)
 }
@@ -204,7 +202,7 @@ func TestReplaced(t *testing.T) {
 		ds, err := Open(context.Background(), desc, d.opener, nil)
 		require.NoError(t, err)
 		defer ds.Close()
-		_, err = slab.Read[int16](context.Background(), ds.Array(0), slab.Sel{})
+		_, err = slab.Read[int16](context.Background(), ds.File().Array(0), slab.Sel{})
 		return err
 	}
 	require.NoError(t, read())
@@ -234,15 +232,15 @@ func TestCallerError(t *testing.T) {
 	ds := d.join(t, nil, "a.nc.cdfz", "b.nc")
 	defer ds.Close()
 	own := errors.New("enough")
-	for i := range ds.Header().Vars {
-		if b, ok := ds.Array(i).Values().(slab.Blocks); ok {
+	for i := range ds.File().Header().Vars {
+		if b, ok := ds.File().Array(i).Values().(slab.Blocks); ok {
 			require.Equal(t, own, b.EachBlock(context.Background(), slab.Sel{}, func(slab.Block) error { return own }))
 		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err := slab.Read[int16](ctx, ds.Array(0), slab.Sel{})
+	_, err := slab.Read[int16](ctx, ds.File().Array(0), slab.Sel{})
 	require.ErrorIs(t, err, context.Canceled)
-	require.Nil(t, ds.Array(99))
-	require.True(t, slices.ContainsFunc(ds.Header().Vars, func(v cdf3.Var) bool { return v.Name == "height" }))
+	require.Nil(t, ds.File().Array(99))
+	require.True(t, slices.ContainsFunc(ds.File().Header().Vars, func(v cdf3.Var) bool { return v.Name == "height" }))
 }

@@ -41,7 +41,7 @@ func TestClassicReplaced(t *testing.T) {
 						return err
 					}
 					defer ds.Close()
-					_, err = slab.Read[int16](ctx, ds.Array(0), slab.Sel{})
+					_, err = slab.Read[int16](ctx, ds.File().Array(0), slab.Sel{})
 					return err
 				}
 				require.NoError(t, read(0, 1, 2), "copies are the same files, as archives, too")

@@ -55,12 +55,7 @@ func Rules(o archive.OpenOptions) *archivefs.Joined {
 				if err != nil {
 					return nil, nil, err
 				}
-				f, err := d.File()
-				if err != nil {
-					d.Close()
-					return nil, nil, err
-				}
-				return f, d, nil
+				return d.File(), d, nil
 			}, nil
 		},
 	}

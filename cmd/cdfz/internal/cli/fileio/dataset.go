@@ -44,14 +44,9 @@ func (a *IO) dataset(ctx context.Context, name string, in *Input) (*joined.Datas
 	if err != nil {
 		return nil, nil, err
 	}
-	f, err := d.File()
-	if err != nil {
-		d.Close()
-		return nil, nil, err
-	}
 	a.readsParts(in, desc.Files(name))
 	in.Replace(in.R, in.Size, d.Close)
-	return d, f, nil
+	return d, d.File(), nil
 }
 
 // NetCDF controls OpenNetCDF. It is for files other than the NcML file of joined files.

@@ -15,12 +15,9 @@ import (
 // member has blocks for it and each member begins with a new chunk. All others are values.
 func (st *store) joined(ctx context.Context) (*archive.Zarr, error) {
 	d := st.s.Dataset
-	f, err := d.File()
-	if err != nil {
-		return nil, err
-	}
+	f := d.File()
 	first := map[int]*archive.Chunks{} // the blocks of the first member, by the number of the variable
-	err = d.Part(ctx, 0, func(p *joined.Part) error {
+	err := d.Part(ctx, 0, func(p *joined.Part) error {
 		for v, n := range p.Vars {
 			if c, err := stored(p.File, n); err != nil {
 				return err
