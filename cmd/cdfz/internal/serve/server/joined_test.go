@@ -108,7 +108,9 @@ func TestJoinedReads(t *testing.T) {
 		})
 	}
 	wait.Wait()
-	require.Equal(t, http.StatusInternalServerError, get(t, url+"/files/bad.nc").StatusCode)
+	for _, at := range []string{"/files/bad.nc", "/dap/bad.nc.dds"} {
+		require.Equal(t, http.StatusInternalServerError, get(t, url+at).StatusCode, at)
+	}
 	require.EqualValues(t, 1, reads.Load())
 	for range 3 {
 		require.Equal(t, http.StatusOK, get(t, url+"/files/good.nc").StatusCode)

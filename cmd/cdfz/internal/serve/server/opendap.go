@@ -33,12 +33,9 @@ func (s *Server) serveDAP(w http.ResponseWriter, r *http.Request, name string) {
 	if err == nil {
 		d, err = s.source.acquire(f)
 	}
-	switch {
-	case errors.Is(err, archive.ErrCorrupt), errors.Is(err, archive.ErrVersion):
-		failDAP(w, &dap.Error{Code: 500, Message: "the archive cannot be read"})
-		return
-	case err != nil:
-		failDAP(w, &dap.Error{Code: 404, Message: "no such netCDF file"})
+	if err != nil {
+		status, message := answerTo(err)
+		failDAP(w, &dap.Error{Code: status, Message: message})
 		return
 	}
 	defer s.source.Release(d)

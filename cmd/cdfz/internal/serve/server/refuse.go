@@ -36,17 +36,22 @@ func whyClosed(err error) string {
 	return "damaged"
 }
 
-// fail answers with an error of finding or opening a file. Names outside of the source
-// are not told from missing ones.
+// fail answers with an error of finding or opening a file.
 func (s *Server) fail(w http.ResponseWriter, err error) {
+	status, message := answerTo(err)
+	refuse(w, status, message)
+}
+
+// answerTo returns what a client learns of an error of finding or opening a file. Names outside of the source
+// are not told from missing ones.
+func answerTo(err error) (status int, message string) {
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		refuse(w, http.StatusForbidden, "not permitted")
+		return http.StatusForbidden, "not permitted"
 	case errors.Is(err, archive.ErrCorrupt), errors.Is(err, archive.ErrVersion), errors.Is(err, archive.ErrMemory):
-		refuse(w, http.StatusInternalServerError, "the archive cannot be read")
+		return http.StatusInternalServerError, "the archive cannot be read"
 	case joinedfiles.Refused(err):
-		refuse(w, http.StatusInternalServerError, "the description of joined files is not supported")
-	default:
-		refuse(w, http.StatusNotFound, "no such file")
+		return http.StatusInternalServerError, "the description of joined files is not supported"
 	}
+	return http.StatusNotFound, "no such file"
 }
