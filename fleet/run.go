@@ -127,6 +127,9 @@ func (j *Job) arguments(target, receipts, log string) []string {
 	}
 	if j.Verb == "archive" && !s3.IsURL(target) {
 		args = append(args, "--receipts", receipts)
+		if !j.DryRun {
+			args = append(args, "--receipts-also", j.Dir) // those of the other shards vouch for archives, too
+		}
 	}
 	if target != "" {
 		args = append(args, "-o", folder(target))
