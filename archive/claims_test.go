@@ -218,7 +218,7 @@ func TestGiantArchive(t *testing.T) {
 				}
 				front := out.Len()
 				crc := crc32.ChecksumIEEE(out.Bytes())
-				e := encode.NewEncoder(d.Plan)
+				e := encode.NewEncoder(t.Context(), d.Plan)
 				j := &encode.BlockJob{V: -1, Raw: make([]byte, d.Plan.Rest.First)}
 				_, err = image.ReadAt(j.Raw, 0)
 				require.NoError(t, err)

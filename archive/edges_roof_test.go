@@ -17,7 +17,7 @@ var roof = map[string][]string{
 	// What several verbs use.
 	"cataloguefile": {"archive", "cdf3", "cf", "internal/atomicfile", "./parquet", "slab"}, // catalogue and find
 	"choices":       {"archive", "cdf3", "filters", "lorenz"},                              // info and the page of serve
-	"cli":           {"archive", "archive/parity", "cdf3", "./hdf5plugin", "filters", "internal/atomicfile", "internal/runlog", "internal/storage", "remote", "remote/s3"},
+	"cli":           {"archive", "archive/parity", "cdf3", "./hdf5plugin", "filters", "internal/atomicfile", "internal/observer", "internal/runlog", "internal/storage", "remote", "remote/s3"},
 	"cli/chains": {"archive", "cdf3", "./cli", "./cli/display", "./cli/terminal", "filters",
 		"internal/spec"},
 	"cli/display": {},

@@ -83,28 +83,29 @@ var edges = map[string][]string{
 	"lorenz/internal/repeats":          {"lorenz/internal/entropy", "lorenz/internal/kernels"},
 	"lorenz/internal/text":             {"lorenz/internal/entropy", "lorenz/internal/kernels"},
 	"internal/spec":                    {"filters"}, // the text of chains
+	"internal/observer":                {"filters"}, // --filter-stats
 	"internal/hostproto":               {},          // used by hdf5plugin and by the command cdfz-plugin-host
 	"slab":                             {"cdf3", "internal/ioat"},
 	"unlimited":                        {"cdf3", "internal/ioat"},
 	"archive": {"archive/parity", "cdf3", "blockidx", "cf", "filters", "internal/atomicfile", "internal/ioat", "internal/urls", "slab", "unlimited",
 		"archive/internal/fault", "archive/internal/czip", "archive/internal/plan", "archive/internal/zarrview",
-		"archive/internal/opening", "archive/internal/read", "archive/internal/image", "archive/internal/write", "archive/internal/layout", "internal/recycled"},
+		"archive/internal/opening", "archive/internal/read", "archive/internal/image", "archive/internal/write", "archive/internal/layout", "internal/recycled", "internal/observer"},
 	"archive/internal/fault":    {},
 	"archive/internal/treesum":  {},
 	"archive/internal/crc":      {}, // assembly for amd64
 	"archive/internal/czip":     {"archive/internal/crc", "archive/internal/fault", "internal/ioat"},
 	"archive/internal/plan":     {"archive/internal/czip", "archive/internal/fault", "blockidx", "cdf3", "filters", "unlimited"},
 	"archive/internal/zarrview": {"archive/internal/plan", "cdf3", "filters"},
-	"archive/internal/opening":  {"archive/internal/czip", "archive/internal/fault", "archive/internal/plan", "blockidx", "cdf3", "filters", "internal/future", "internal/ioat", "internal/recycled"},
+	"archive/internal/opening":  {"archive/internal/czip", "archive/internal/fault", "archive/internal/plan", "blockidx", "cdf3", "filters", "internal/future", "internal/ioat", "internal/recycled", "internal/observer"},
 	"archive/internal/read": {"archive/internal/czip", "archive/internal/fault", "archive/internal/opening", "archive/internal/plan",
-		"blockidx", "filters", "internal/ioat", "internal/recycled", "slab", "unlimited"},
+		"blockidx", "filters", "internal/ioat", "internal/recycled", "slab", "unlimited", "internal/observer"},
 	"archive/internal/image": {"archive/internal/fault", "archive/internal/plan", "archive/internal/read", "archive/internal/treesum",
 		"blockidx", "internal/future", "internal/ioat", "internal/pipeline", "internal/recycled", "unlimited"},
-	"archive/internal/encode": {"archive/internal/czip", "archive/internal/plan", "archive/internal/read", "filters", "internal/ioat", "internal/pipeline", "internal/recycled", "unlimited"}, // rewriting reads blocks
+	"archive/internal/encode": {"archive/internal/czip", "archive/internal/plan", "archive/internal/read", "filters", "internal/ioat", "internal/pipeline", "internal/recycled", "unlimited", "internal/observer"}, // rewriting reads blocks
 	"archive/internal/write": {"archive/internal/czip", "archive/internal/encode", "archive/internal/fault", "archive/internal/image", "archive/internal/plan",
 		"archive/internal/read", "archive/internal/zarrview", "blockidx", "cdf3"},
 	"archive/internal/layout": {"archive/internal/czip", "archive/internal/encode", "archive/internal/fault", "archive/internal/image", "archive/internal/plan",
-		"archive/internal/write", "blockidx", "cdf3", "filters", "internal/ioat", "internal/recycled", "unlimited"},
+		"archive/internal/write", "blockidx", "cdf3", "filters", "internal/ioat", "internal/recycled", "unlimited", "internal/observer"},
 	"archive/internal/archivetest": {"archive/internal/czip", "archive/internal/fault", "cdf3"},          // for tests
 	"archive/internal/packtest":    {"archive", "archive/internal/archivetest", "archive/internal/read"}, // for tests
 	"archive/internal/evidence": {"archive/internal/czip", "archive/internal/fault", "archive/internal/plan", "archive/internal/opening", "archive/internal/image",
@@ -112,7 +113,7 @@ var edges = map[string][]string{
 	"archive/verify": {"archive/parity", "archive/internal/czip", "archive/internal/evidence", "archive/internal/fault", "archive/internal/plan", "archive/internal/zarrview",
 		"archive/internal/opening", "archive/internal/read", "archive/internal/image", "blockidx", "cdf3", "filters", "internal/ioat", "internal/recycled", "unlimited"},
 	"archive/repair": {"archive/parity", "archive/verify", "archive/internal/czip", "archive/internal/evidence", "archive/internal/fault",
-		"archive/internal/plan", "archive/internal/zarrview", "archive/internal/opening", "archive/internal/image", "blockidx", "cdf3", "filters", "internal/ioat", "unlimited"},
+		"archive/internal/plan", "archive/internal/zarrview", "archive/internal/opening", "archive/internal/image", "blockidx", "cdf3", "filters", "internal/ioat", "unlimited", "internal/observer"},
 	// Datasets of many files open their members with archive, and name times with cf.
 	"archive/joined": {"archive", "cdf3", "cf", "internal/ioat", "internal/urls", "slab", "internal/future"},
 

@@ -17,6 +17,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/archivetest"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/internal/observer"
 )
 
 // flipReader misreads one byte, the first time.
@@ -211,7 +212,7 @@ func TestReadBackOnce(t *testing.T) {
 	image := archivetest.Classic(t)["cdf2_climate.nc"]
 	var mu sync.Mutex
 	decoded := map[string]int{}
-	filters.Observe(func(_ filters.Filter, label string, decode bool) func(in, out int, err error) {
+	ctx := observer.With(t.Context(), func(_ filters.Filter, label string, decode bool) func(in, out int, err error) {
 		mu.Lock()
 		defer mu.Unlock()
 		if decode {
@@ -219,8 +220,7 @@ func TestReadBackOnce(t *testing.T) {
 		}
 		return nil
 	})
-	defer filters.Observe(nil)
-	_, err := WriteFile(t.Context(), filepath.Join(t.TempDir(), "x.cdfz"), bytes.NewReader(image), int64(len(image)), &WriteOptions{Workers: 1}, nil)
+	_, err := WriteFile(ctx, filepath.Join(t.TempDir(), "x.cdfz"), bytes.NewReader(image), int64(len(image)), &WriteOptions{Workers: 1}, nil)
 	require.NoError(t, err)
 	require.Equal(t, 1, decoded["(header)"])
 	require.Zero(t, decoded["(rest)"])

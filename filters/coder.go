@@ -14,10 +14,11 @@ var errNotShorter = errors.New("filters: the block did not become shorter")
 // Memory and state come from pools shared by all coders. The output does not depend on
 // earlier blocks.
 type Coder struct {
-	chain  Chain
-	label  string        // for observers
-	stages []*registered // nil where an optional filter cannot be used
-	errs   []error       // why it cannot
+	chain    Chain
+	stages   []*registered // nil where an optional filter cannot be used
+	errs     []error       // why it cannot
+	observer Observer
+	label    string // for the observer
 
 	thorough bool
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/internal/ioat"
+	"github.com/cdfz-format/cdfz/internal/observer"
 	"github.com/cdfz-format/cdfz/unlimited"
 )
 
@@ -42,7 +43,7 @@ func (s *Salvaged) WriteImage(ctx context.Context, w io.WriterAt, workers int, p
 	g, ctx := errgroup.WithContext(ctx)
 	for range workers {
 		g.Go(func() error {
-			d := &salvageDecoder{s: s, r: ioat.Bind(ctx, s.r), coders: map[int]*filters.Coder{}}
+			d := &salvageDecoder{s: s, r: ioat.Bind(ctx, s.r), coders: map[int]*filters.Coder{}, observer: observer.Of(ctx)}
 			for {
 				mu.Lock()
 				n := next
@@ -107,6 +108,8 @@ type salvageDecoder struct {
 	r      io.ReaderAt
 	coders map[int]*filters.Coder
 	raw    []byte
+
+	observer filters.Observer
 }
 
 // block decodes a block. An error means that it is lost.
@@ -127,6 +130,7 @@ func (d *salvageDecoder) block(b plan.Block, row blockidx.Row) ([]byte, error) {
 		if c, err = filters.NewCoder(chain); err != nil {
 			return nil, opening.Corrupt(err)
 		}
+		c = c.Observed(d.observer, "")
 		d.coders[b.Chain] = c
 	}
 	if int64(cap(d.raw)) < b.Len {

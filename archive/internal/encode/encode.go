@@ -4,11 +4,13 @@ package encode
 
 import (
 	"bytes"
+	"context"
 
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/archive/internal/read"
 	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/internal/observer"
 	"github.com/cdfz-format/cdfz/internal/recycled"
 )
 
@@ -35,7 +37,7 @@ type Encoder struct {
 	Memo   *Memo // encoded blocks of other layouts, or nil
 	chains *read.Chains
 	name   []byte
-	memo   []constBlock // by chain
+	memo   []constBlock // by chain; nil with an observer, who is to see all blocks
 	most   int          // length of the longest Out so far
 }
 
@@ -48,9 +50,13 @@ type constBlock struct {
 	mask    uint32
 }
 
-func NewEncoder(l *plan.Resolved) *Encoder {
-	e := &Encoder{L: l, chains: read.NewChains(l), memo: make([]constBlock, len(l.Filters))}
-	e.chains.Thorough = plan.Thorough(l.Image.Size)
+// NewEncoder returns an encoder with the observer of ctx.
+func NewEncoder(ctx context.Context, l *plan.Resolved) *Encoder {
+	e := &Encoder{L: l, chains: read.NewChains(l)}
+	e.chains.Thorough, e.chains.Observer = plan.Thorough(l.Image.Size), observer.Of(ctx)
+	if e.chains.Observer == nil {
+		e.memo = make([]constBlock, len(l.Filters))
+	}
 	return e
 }
 
@@ -91,7 +97,7 @@ func (e *Encoder) Encode(j *BlockJob) {
 		if out, mask, j.Err = j.Stored(out); j.Err != nil {
 			return
 		}
-	} else if m := &e.memo[chain]; !filters.Observed() && m.n == len(j.Raw) && isConst(j.Raw) && bytes.Equal(m.raw8[:], j.Raw[:8]) {
+	} else if m := e.known(chain, j.Raw); m != nil {
 		out, mask = append(out, m.payload...), m.mask
 	} else if j.V < 0 && j.B == 0 && len(j.Raw) > plan.MaxFirst {
 		// The format stores such long headers without filters.
@@ -102,7 +108,8 @@ func (e *Encoder) Encode(j *BlockJob) {
 		if c, j.Err = e.chains.Coder(chain, j.V); j.Err == nil {
 			out, mask, j.Err = e.Memo.Encode(c, out, j.Raw)
 		}
-		if j.Err == nil && isConst(j.Raw) {
+		if j.Err == nil && e.memo != nil && isConst(j.Raw) {
+			m := &e.memo[chain]
 			copy(m.raw8[:], j.Raw)
 			m.n, m.mask = len(j.Raw), mask
 			m.payload = append(m.payload[:0], out[headerSpace:]...)
@@ -119,6 +126,18 @@ func (e *Encoder) Encode(j *BlockJob) {
 	at := headerSpace - j.Entry.LocalLen()
 	j.Entry.AppendLocal(out[at:at])
 	j.Out = out
+}
+
+// known returns the last block of one repeated value if raw is equal to it, else nil.
+func (e *Encoder) known(chain int, raw []byte) *constBlock {
+	if e.memo == nil {
+		return nil
+	}
+	m := &e.memo[chain]
+	if m.n == len(raw) && isConst(raw) && bytes.Equal(m.raw8[:], raw[:8]) {
+		return m
+	}
+	return nil
 }
 
 // Bytes returns the local header and stored bytes of an encoded job.

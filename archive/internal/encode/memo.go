@@ -2,10 +2,12 @@ package encode
 
 import (
 	"bytes"
+	"context"
 	"hash/maphash"
 	"sync"
 
 	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/internal/observer"
 )
 
 const (
@@ -19,7 +21,7 @@ const (
 type Memo struct {
 	seeds  [2]maphash.Seed
 	mu     sync.Mutex
-	blocks map[memoKey]memoBlock
+	blocks map[memoKey]memoBlock // nil if an observer is to see all blocks
 	bytes  int
 }
 
@@ -37,14 +39,17 @@ type memoBlock struct {
 	mask    uint32
 }
 
-// NewMemo returns an empty Memo.
-func NewMemo() *Memo {
+// NewMemo returns an empty Memo. One for a context with an observer stays empty.
+func NewMemo(ctx context.Context) *Memo {
+	if observer.Of(ctx) != nil {
+		return &Memo{}
+	}
 	return &Memo{seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, blocks: map[memoKey]memoBlock{}}
 }
 
 // Encode encodes a block like the coder, or returns what the coder returned for the same bytes.
 func (m *Memo) Encode(c *filters.Coder, dst, raw []byte) (out []byte, mask uint32, err error) {
-	if m == nil || filters.Observed() {
+	if m == nil || m.blocks == nil {
 		return c.Encode(dst, raw)
 	}
 	key, b, ok := m.look(c, raw)
@@ -59,7 +64,7 @@ func (m *Memo) Encode(c *filters.Coder, dst, raw []byte) (out []byte, mask uint3
 
 // Len returns the length of a block after it is encoded. *scratch is memory for that.
 func (m *Memo) Len(c *filters.Coder, scratch *[]byte, raw []byte) (n int, err error) {
-	if m != nil && !filters.Observed() {
+	if m != nil && m.blocks != nil {
 		if _, b, ok := m.look(c, raw); ok {
 			return b.n, nil
 		}

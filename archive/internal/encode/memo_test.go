@@ -17,7 +17,7 @@ func TestMemo(t *testing.T) {
 		require.NoError(t, err)
 		return c
 	}
-	m := NewMemo()
+	m := NewMemo(t.Context())
 	var scratch []byte
 	for _, c := range []*filters.Coder{coder(1), coder(9)} {
 		for _, n := range []int{1, 2, 1000, 100_000} {

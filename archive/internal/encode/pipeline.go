@@ -17,8 +17,8 @@ func Run(ctx context.Context, l *plan.Resolved, workers int, memo *Memo, cut fun
 	}
 	return pipeline.Run(ctx, workers, 2*workers, pipeline.Steps[*BlockJob]{
 		Make: func(_ context.Context, submit func(*BlockJob) error) error { return cut(submit) },
-		Work: func(context.Context) func(*BlockJob) error {
-			e := NewEncoder(l)
+		Work: func(ctx context.Context) func(*BlockJob) error {
+			e := NewEncoder(ctx, l)
 			e.Memo = memo
 			return e.encodeNew
 		},

@@ -11,6 +11,7 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/internal/ioat"
+	"github.com/cdfz-format/cdfz/internal/observer"
 	"github.com/cdfz-format/cdfz/unlimited"
 )
 
@@ -75,6 +76,7 @@ func (m *measure) stored(raw []byte, c filters.Chain, g *plan.Geometry) (int64, 
 	if plan.Thorough(m.size) {
 		coder = coder.Thorough()
 	}
+	coder = coder.Observed(observer.Of(m.ctx), "")
 	sum := int64(0)
 	for b := range g.Blocks {
 		if err := m.ctx.Err(); err != nil {

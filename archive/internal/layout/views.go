@@ -103,7 +103,7 @@ const probeWindow = 256 << 10
 // saves reports whether encoding saves at least missing bytes. It stops as soon as the
 // answer is known.
 func saves(ctx context.Context, l *plan.Resolved, image io.ReaderAt, missing int64) (bool, error) {
-	probe := &probe{ctx: ctx, e: encode.NewEncoder(l), missing: missing}
+	probe := &probe{ctx: ctx, e: encode.NewEncoder(ctx, l), missing: missing}
 	c := &encode.Cutter{L: l, R: image, Sink: probe.submit, Window: probeWindow, Read: func(int64) {}}
 	err := c.All()
 	if errors.Is(err, errEnough) {

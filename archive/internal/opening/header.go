@@ -11,6 +11,7 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/internal/future"
+	"github.com/cdfz-format/cdfz/internal/observer"
 	"github.com/cdfz-format/cdfz/internal/recycled"
 )
 
@@ -102,7 +103,7 @@ func decodeHeader(ctx context.Context, scratch *[]byte, f plan.Head, block int64
 			*scratch = make([]byte, f.First)
 		}
 		raw = (*scratch)[:f.First]
-		if err := c.Labelled("(header)").Decode(raw, stored, at.Mask); err != nil {
+		if err := c.Observed(observer.Of(ctx), "(header)").Decode(raw, stored, at.Mask); err != nil {
 			return fail(err)
 		}
 	} else if int64(len(stored)) != f.First {

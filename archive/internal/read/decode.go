@@ -41,7 +41,8 @@ func newDecoder(a *opening.Archive, l *limits, workers int, most int64) decoder 
 
 // Chains are the coders of a plan's chains. They are safe for concurrent use.
 type Chains struct {
-	Thorough bool // encode with more work: [filters.Coder.Thorough]
+	Thorough bool             // encode with more work: [filters.Coder.Thorough]
+	Observer filters.Observer // of all coders, or nil
 
 	l      *plan.Resolved
 	coders []atomic.Pointer[filters.Coder] // made when first needed
@@ -66,14 +67,14 @@ func (c *Chains) Coder(chain, v int) (*filters.Coder, error) {
 		}
 		c.coders[chain].Store(coder)
 	}
-	if !filters.Observed() {
+	if c.Observer == nil {
 		return coder, nil
 	}
 	label := "(rest)"
 	if v >= 0 {
 		label = c.l.Path(v)
 	}
-	return coder.Labelled(label), nil
+	return coder.Observed(c.Observer, label), nil
 }
 
 // grain returns the granularity in bytes at which the filters of a variable decode ranges of

@@ -18,6 +18,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 	"github.com/cdfz-format/cdfz/archive/internal/opening"
 	"github.com/cdfz-format/cdfz/internal/ioat"
+	"github.com/cdfz-format/cdfz/internal/observer"
 )
 
 // MaxWorkers is more than any machine needs.
@@ -74,6 +75,7 @@ func NewReader(ctx context.Context, r io.ReaderAt, size int64, opts *Options) (*
 	a := &Reader{Archive: archive, cache: cache, Workers: workers}
 	a.fetcher = newFetcher(archive, limits)
 	a.decoder = newDecoder(archive, limits, workers, opts.Most)
+	a.chains.Observer = observer.Of(ctx)
 	a.active.Free = a.free
 	return a, nil
 }

@@ -9,11 +9,13 @@ import (
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/stats"
+	"github.com/cdfz-format/cdfz/internal/observer"
 )
 
-// statsFlag is --filter-stats. It starts the collection.
+// statsFlag is --filter-stats. It adds a collector to the context of the command.
 type statsFlag struct {
 	a          *Run
+	cmd        *cobra.Command
 	c          *stats.Collector
 	json, vars bool
 	text       string
@@ -33,7 +35,7 @@ func (f *statsFlag) takes(s string) bool {
 
 // StatsFlag adds --filter-stats.
 func (a *Run) StatsFlag(cmd *cobra.Command) {
-	f := &statsFlag{a: a}
+	f := &statsFlag{a: a, cmd: cmd}
 	cmd.Flags().Var(f, "filter-stats", "print on standard error what each filter did,\nas HDF5 does; json: for programs; vars: for each variable")
 	cmd.Flags().Lookup("filter-stats").NoOptDefVal = "table"
 	Rare(cmd.Flags(), "filter-stats")
@@ -54,7 +56,8 @@ func (f *statsFlag) Set(s string) error {
 	f.json, f.vars = slices.Contains(words, "json"), slices.Contains(words, "vars")
 	f.text = s
 	if f.c == nil {
-		f.c = stats.Start()
+		f.c = stats.New()
+		f.cmd.SetContext(observer.With(f.cmd.Context(), f.c.Observe))
 		f.a.AtExit(f.print)
 	}
 	return nil
@@ -62,7 +65,6 @@ func (f *statsFlag) Set(s string) error {
 
 // print prints the statistics on standard error.
 func (f *statsFlag) print() {
-	f.c.Stop()
 	if !f.json {
 		var b strings.Builder
 		_ = f.c.WriteTable(&b, f.vars) // cannot fail

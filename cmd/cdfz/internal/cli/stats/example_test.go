@@ -9,14 +9,13 @@ import (
 )
 
 // Count the bytes that each filter reads and writes.
-func ExampleStart() {
-	s := stats.Start()
-	defer s.Stop()
+func ExampleCollector() {
+	s := stats.New()
 	k, err := filters.NewCoder(filters.Chain{{ID: filters.Shuffle, Params: []uint32{4}}, {ID: filters.Deflate, Params: []uint32{6}}})
 	if err != nil {
 		log.Fatal(err)
 	}
-	if _, _, err := k.Encode(nil, make([]byte, 4000)); err != nil {
+	if _, _, err := k.Observed(s.Observe, "").Encode(nil, make([]byte, 4000)); err != nil {
 		log.Fatal(err)
 	}
 	for _, r := range s.Rows(false) {

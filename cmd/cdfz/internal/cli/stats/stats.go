@@ -1,13 +1,13 @@
-// Package stats collects HDF5's filter statistics: how many bytes each filter of the
-// program processed in each direction, and how long it took.
+// Package stats collects HDF5's filter statistics: how many bytes each filter
+// processed in each direction, and how long it took.
 //
-//	s := stats.Start()
-//	defer s.Stop()
+//	s := stats.New()
+//	ctx = observer.With(ctx, s.Observe)
 //	… read and write archives …
-//	s.WriteTable(os.Stderr)
+//	s.WriteTable(os.Stderr, false)
 //
-// Statistics belong to the whole program, as in HDF5. The table is that of "Filters in
-// HDF5", section 6: https://support.hdfgroup.org/HDF5/doc/H5.user/Filters.html
+// The table is that of "Filters in HDF5", section 6:
+// https://support.hdfgroup.org/HDF5/doc/H5.user/Filters.html
 package stats
 
 import (
@@ -58,19 +58,12 @@ type key struct {
 	decode bool
 }
 
-// Start makes a collector and lets it observe all filters, instead of any other one.
-func Start() *Collector {
-	c := &Collector{rows: map[key]*Row{}}
-	filters.Observe(c.observe)
-	return c
-}
+// New returns a collector without rows.
+func New() *Collector { return &Collector{rows: map[key]*Row{}} }
 
-// Stop ends the collection.
-func (c *Collector) Stop() { filters.Observe(nil) }
-
-// observe measures a call of a filter. The goroutine stays on its thread during the call
+// Observe is a filters.Observer. It measures a call of a filter. The goroutine stays on its thread during the call
 // so that the thread's processor time is that of the call.
-func (c *Collector) observe(f filters.Filter, label string, decode bool) func(in, out int, err error) {
+func (c *Collector) Observe(f filters.Filter, label string, decode bool) func(in, out int, err error) {
 	lockThread()
 	user, system := threadTimes()
 	start := time.Now()

@@ -15,6 +15,7 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/stats"
 	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/internal/observer"
 )
 
 // TestStatisticsRows has the rows D1 to D3 of CONTRIBUTING.md.
@@ -28,22 +29,19 @@ func TestStatisticsRows(t *testing.T) {
 // twoBlocks encodes a block of each of two variables and returns the chain's coder, a
 // block and its stored bytes.
 func twoBlocks(t *testing.T) (c *stats.Collector, k *filters.Coder, src, stored []byte) {
+	c = stats.New()
 	chain, err := filters.Chain{{ID: filters.Shuffle}, {ID: filters.Deflate, Params: []uint32{1}}}.Complete(filters.Block{Len: 4000, Size: 4})
 	require.NoError(t, err)
-	k, err = filters.NewCoder(chain)
+	own, err := filters.NewCoder(chain)
 	require.NoError(t, err)
 	src = bytes.Repeat([]byte{1, 2, 3, 4}, 1000)
-	_, _, err = k.Encode(nil, src)
+	_, _, err = own.Encode(nil, src) // not counted
 	require.NoError(t, err)
-
-	c = stats.Start()
-	t.Cleanup(c.Stop)
-	require.True(t, filters.Observed())
-	stored, _, err = k.Labelled("a").Encode(nil, src)
+	stored, _, err = own.Observed(c.Observe, "a").Encode(nil, src)
 	require.NoError(t, err)
-	_, _, err = k.Labelled("b").Encode(nil, src)
+	_, _, err = own.Observed(c.Observe, "b").Encode(nil, src)
 	require.NoError(t, err)
-	return c, k, src, stored
+	return c, own.Observed(c.Observe, ""), src, stored
 }
 
 // testCounts compares the rows with what was encoded and decoded.
@@ -53,8 +51,7 @@ func testCounts(t *testing.T) {
 	bad := bytes.Clone(stored)
 	bad[len(bad)/2] ^= 0xff
 	require.Error(t, k.Decode(make([]byte, len(src)), bad, 0))
-	c.Stop()
-	require.NoError(t, k.Decode(make([]byte, len(src)), stored, 0)) // not counted
+	require.NoError(t, k.Observed(nil, "").Decode(make([]byte, len(src)), stored, 0)) // not counted
 
 	n := int64(len(stored))
 	rows := c.Rows(false)
@@ -85,13 +82,13 @@ func testNotShorter(t *testing.T) {
 	for _, optional := range []bool{true, false} {
 		k, err := filters.NewCoder(filters.Chain{{ID: filters.Deflate, Params: []uint32{6}, Optional: optional}})
 		require.NoError(t, err)
-		c := stats.Start()
+		c := stats.New()
+		k = k.Observed(c.Observe, "")
 		for _, src := range [][]byte{noise, make([]byte, 3000)} {
 			stored, mask, err := k.Encode(nil, src)
 			require.NoError(t, err)
 			require.NoError(t, k.Decode(make([]byte, len(src)), stored, mask))
 		}
-		c.Stop()
 		rows := c.Rows(false)
 		require.Equal(t, int64(2), rows[0].Calls)
 		require.Zero(t, rows[1].Errors)
@@ -123,14 +120,13 @@ func testVariables(t *testing.T) {
 
 // testTable checks the form of the table.
 func testTable(t *testing.T) {
-	c := stats.Start()
-	defer c.Stop()
+	c := stats.New()
 	var b strings.Builder
 	require.NoError(t, c.WriteTable(&b, false))
 	require.Empty(t, b.String())
 	k, err := filters.NewCoder(filters.Chain{{ID: filters.Deflate, Params: []uint32{1}}})
 	require.NoError(t, err)
-	_, _, err = k.Labelled("t\n").Encode(nil, make([]byte, 1000))
+	_, _, err = k.Observed(c.Observe, "t\n").Encode(nil, make([]byte, 1000))
 	require.NoError(t, err)
 	require.NoError(t, c.WriteTable(&b, false))
 	lines := strings.Split(b.String(), "\n")
@@ -161,19 +157,17 @@ func TestStored(t *testing.T) {
 	for i := range n / 4 {
 		image = binary.BigEndian.AppendUint32(image, uint32(max(0, int64(i)*int64(i)-1<<38)))
 	}
-	write := func() []byte {
+	write := func(ctx context.Context) []byte {
 		var b bytes.Buffer
-		_, err := archive.Write(context.Background(), &b, bytes.NewReader(image), int64(len(image)), &archive.WriteOptions{
+		_, err := archive.Write(ctx, &b, bytes.NewReader(image), int64(len(image)), &archive.WriteOptions{
 			Zarr: archive.ZarrAlways, Filters: []archive.VarFilter{{Vars: []string{"*"}, Chain: filters.Chain{{ID: filters.Shuffle}, {ID: filters.Zstd, Params: []uint32{1}}}}},
 		})
 		require.NoError(t, err)
 		return b.Bytes()
 	}
-	want := write()
-	c := stats.Start()
-	defer c.Stop()
-	got := write()
-	c.Stop()
+	want := write(t.Context())
+	c := stats.New()
+	got := write(observer.With(t.Context(), c.Observe))
 	require.Equal(t, want, got)
 	f, err := archive.New(t.Context(), bytes.NewReader(got), int64(len(got)), nil)
 	require.NoError(t, err)
