@@ -104,7 +104,7 @@ test-ncapi:
 	NATIVE_NETCDF="$(NATIVE_NETCDF)" GO_THROWER="$(GO_THROWER)" .ci/ncapi
 
 # The tests with several goroutines, of the packages that start them. The detector takes much memory.
-CONCURRENT := ./archive ./archive/verify ./archive/joined ./cmd/cdfz ./internal/ioat ./archive/archivefs ./cmd/cdfz/internal/fusefs ./remote ./remote/s3 ./cmd/cdfz/internal/serve/server
+CONCURRENT := ./archive ./archive/verify ./archive/joined ./cmd/cdfz ./internal/ioat ./archive/archivefs ./cmd/cdfz/internal/fusefs ./remote ./internal/s3 ./cmd/cdfz/internal/serve/server
 RACED := Concurrent|Crowd|Stream|URL|Remote|Wide|Parts|Round|Shared|Workers|Jobs|Interrupted|Objects|Prefix$$|Auth|Catalog|Files|Upload|Chunks|Joined|Tree
 race:
 	.ci/deps race

@@ -17,14 +17,14 @@ var roof = map[string][]string{
 	// What several verbs use.
 	"cataloguefile": {"archive", "cdf3", "cf", "internal/atomicfile", "./parquet", "slab"}, // catalogue and find
 	"choices":       {"archive", "cdf3", "filters", "lorenz"},                              // info and the page of serve
-	"cli":           {"archive", "archive/parity", "cdf3", "./hdf5plugin", "filters", "internal/atomicfile", "internal/observer", "internal/runlog", "internal/storage", "remote", "remote/s3"},
+	"cli":           {"archive", "archive/parity", "cdf3", "./hdf5plugin", "filters", "internal/atomicfile", "internal/observer", "internal/runlog", "internal/storage", "remote", "internal/s3"},
 	"cli/chains": {"archive", "cdf3", "./cli", "./cli/display", "./cli/terminal", "filters",
 		"internal/spec"},
 	"cli/display": {},
 	"cli/fileio": {"archive", "archive/joined", "cdf3", "./cli/display", "./cli/patterns",
 		"./cli/protect", "./cli/receiptfile", "./cli/shards", "./cli/stop",
 		"./cli/terminal", "internal/access", "internal/atomicfile", "internal/future", "internal/ioat", "internal/nofollow",
-		"internal/storage", "internal/urls", "remote", "remote/s3"},
+		"internal/storage", "internal/urls", "remote", "internal/s3"},
 	"cli/patterns": {},
 	"cli/protect": {"archive", "archive/repair", "./cli/display", "./cli/receiptfile",
 		"./cli/terminal", "internal/atomicfile", "internal/filetime", "internal/ioat", "internal/nofollow",
@@ -58,28 +58,28 @@ var roof = map[string][]string{
 
 	// Verbs.
 	"archive": {"archive", "archive/verify", "cdf3", "filters", "internal/atomicfile", "internal/filetime", "internal/nofollow",
-		"internal/runlog", "internal/storage", "internal/urls", "remote", "remote/s3"},
+		"internal/runlog", "internal/storage", "internal/urls", "remote", "internal/s3"},
 	"bench":     {"archive", "cdf3", "filters", "internal/atomicfile", "internal/chart", "internal/spec"},
 	"catalogue": {"archive", "./cataloguefile", "remote"},
 	"codec":     {"cdf3", "filters", "internal/spec"},
-	"copy":      {"archive", "remote/s3"},
+	"copy":      {"archive", "internal/s3"},
 	"dump":      {"archive", "cdf3", "cdl", "filters", "internal/atomicfile"},
 	"export":    {"archive", "archive/joined", "./exports/netcdf4", "./exports/refs", "./exports/zarr", "filters", "internal/atomicfile", "internal/spec", "remote"},
 	"filters":   {"filters"},
 	"find":      {"./cataloguefile"},
 	"gen":       {"archive", "cdf3", "cdl", "internal/atomicfile"},
-	"get":       {"archive", "./exports", "internal/atomicfile", "remote/s3"},
+	"get":       {"archive", "./exports", "internal/atomicfile", "internal/s3"},
 	"info":      {"archive", "cdf3", "./choices", "filters", "internal/spec", "remote"},
 	"join":      {"archive/joined", "remote"},
 	"mount":     {"./fusefs"},
 	"parity":    {"archive", "archive/parity", "archive/verify", "internal/atomicfile"},
 	"plugins":   {"./hdf5plugin", "filters"},
 	"receipts":  {"archive", "archive/verify", "internal/storage", "remote"},
-	"repair":    {"archive", "archive/repair", "archive/verify", "internal/ioat", "internal/runlog", "remote", "remote/s3"},
-	"restore":   {"archive", "archive/parity", "archive/repair", "internal/atomicfile", "internal/runlog", "remote/s3"},
+	"repair":    {"archive", "archive/repair", "archive/verify", "internal/ioat", "internal/runlog", "remote", "internal/s3"},
+	"restore":   {"archive", "archive/parity", "archive/repair", "internal/atomicfile", "internal/runlog", "internal/s3"},
 	"run":       {"./fusefs"},
 	"serve":     {},
-	"verify":    {"archive", "archive/joined", "archive/repair", "archive/verify", "internal/nofollow", "internal/runlog", "internal/urls", "remote", "remote/s3"},
+	"verify":    {"archive", "archive/joined", "archive/repair", "archive/verify", "internal/nofollow", "internal/runlog", "internal/urls", "remote", "internal/s3"},
 }
 
 // TestLinkedCommand checks that the command does not link large libraries which only tests need, or which a few lines

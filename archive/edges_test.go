@@ -39,7 +39,8 @@ var edges = map[string][]string{
 	"internal/retry":               {},                   // requests, locks, commands of fleet
 	"internal/urls":                {"internal/ioat"},
 	"remote":                       {"internal/ioat", "internal/retry", "internal/urls"},
-	"remote/s3":                    {"internal/retry", "remote"}, // signatures for URLs of object stores
+	"internal/s3":                  {"internal/retry", "remote"}, // registers what signs requests
+	"remote/s3":                    {"internal/s3"},
 	"blockidx":                     {"internal/ioat"},
 	"filters": {"filters/internal/codecjson", "filters/internal/deflate", "filters/internal/transpose", "filters/internal/wire",
 		"filters/internal/zstd", "lorenz"},
@@ -118,8 +119,8 @@ var edges = map[string][]string{
 	"archive/joined": {"archive", "cdf3", "cf", "internal/ioat", "internal/urls", "slab", "internal/future"},
 
 	"archive/parity":                {"archive/internal/czip", "archive/internal/fault", "archive/internal/plan", "internal/ioat", "internal/recycled"},
-	"archive/ncapi":                 {"archive", "cdf3", "slab"},                                               // a nested module
-	"fleet":                         {"internal/atomicfile", "internal/retry", "internal/runlog", "remote/s3"}, // a nested module
+	"archive/ncapi":                 {"archive", "cdf3", "slab"},                                                 // a nested module
+	"fleet":                         {"internal/atomicfile", "internal/retry", "internal/runlog", "internal/s3"}, // a nested module
 	"archive/archivefs":             {"archive", "archive/internal/read", "internal/nofollow"},
 	"archive/archivefs/joinedfiles": {"archive", "archive/archivefs", "archive/joined"},
 	"cf":                            {"cdf3", "slab"},

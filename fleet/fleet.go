@@ -23,7 +23,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 
-	"github.com/cdfz-format/cdfz/remote/s3"
+	"github.com/cdfz-format/cdfz/internal/s3"
 )
 
 // ErrJob is wrapped by all errors of Job.Check about its fields.

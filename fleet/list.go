@@ -17,7 +17,7 @@ import (
 	"strings"
 
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
-	"github.com/cdfz-format/cdfz/remote/s3"
+	"github.com/cdfz-format/cdfz/internal/s3"
 )
 
 // Item is a file of the list.

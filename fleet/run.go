@@ -19,7 +19,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/internal/retry"
 	"github.com/cdfz-format/cdfz/internal/runlog"
-	"github.com/cdfz-format/cdfz/remote/s3"
+	"github.com/cdfz-format/cdfz/internal/s3"
 )
 
 // runFn runs cdfz for a shard.

@@ -1,9 +1,10 @@
-// Package s3 reads and writes objects of stores that speak the S3 protocol, at URLs such
-// as s3://bucket/key. Google's store is gs://bucket/key, with HMAC keys.
+// Package s3 makes archive.Open and remote.Open read objects of stores that speak the S3 protocol, at
+// URLs such as s3://bucket/key. Import it for that, or call [Upload] to write an object:
 //
-// Importing the package makes archive.Open and package remote read such URLs: by ranges, with
-// retries and checks that the object stays the same. [Upload] writes an object, and [List] lists
-// those below a prefix such as s3://bucket/dir/.
+//	import _ "github.com/cdfz-format/cdfz/remote/s3"
+//
+// Objects are read by ranges, with retries and checks that they stay the same. Google's store is
+// gs://bucket/key, with HMAC keys.
 //
 // Credentials, region and endpoint are found as Amazon's tools find them: AWS_PROFILE,
 // AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION,
@@ -13,205 +14,31 @@ package s3
 
 import (
 	"context"
-	"encoding/xml"
-	"errors"
-	"fmt"
 	"io"
-	"net/http"
-	"net/url"
-	"strings"
-	"sync"
-	"sync/atomic"
 
-	"github.com/minio/minio-go/v7"
-	"github.com/minio/minio-go/v7/pkg/credentials"
-	"github.com/minio/minio-go/v7/pkg/signer"
-
-	"github.com/cdfz-format/cdfz/remote"
+	"github.com/cdfz-format/cdfz/internal/s3"
 )
 
-func init() {
-	remote.Register("s3", resolve)
-	remote.Register("gs", resolve)
+// UploadOptions control Upload. Nil and the zero value mean the defaults.
+type UploadOptions struct {
+	Overwrite bool // replace an existing object; without it the error is fs.ErrExist
+	// Progress, if not nil, is called with the number of bytes sent so far. It must be
+	// safe for concurrent use.
+	Progress func(done int64)
 }
 
-// resolve is the remote.Resolver of both schemes.
-func resolve(ctx context.Context, name string, base *http.Client) (*url.URL, *http.Client, error) {
-	o, err := parse(name)
-	if err != nil {
-		return nil, nil, err
+// Upload writes an object, which appears complete or not at all. The SHA-256 of each part
+// is sent with it, so that the store refuses parts that were damaged on the way. Requests
+// that fail are repeated. If the upload fails in the end, its parts are removed. Upload then looks at the
+// size of the object, and at its ETag if that is an MD5: a store that has not kept what it has accepted is an
+// error.
+//
+// r must not change meanwhile, and be safe for concurrent use. Errors of r are wrapped.
+// Those of the store are *remote.RefusedError, or fs.ErrExist.
+func Upload(ctx context.Context, url string, r io.ReaderAt, size int64, opts *UploadOptions) error {
+	o := &s3.UploadOptions{}
+	if opts != nil {
+		o.Overwrite, o.Progress = opts.Overwrite, opts.Progress
 	}
-	client := *base
-	client.Transport = newTransport(ctx, o, base.Transport)
-	return o.url(), &client, nil
-}
-
-// transport signs requests for objects, and explains the errors of the store. It is safe
-// for concurrent use.
-type transport struct {
-	object
-	base   http.RoundTripper
-	creds  *credentials.Credentials
-	counts *Requests
-	moved  atomic.Pointer[string] // the region that the store named
-	signed atomic.Bool            // there are credentials
-}
-
-// shared are the credentials of all objects, which may take a request to find.
-var shared = struct {
-	sync.Mutex
-	creds *credentials.Credentials
-}{}
-
-// sharedCredentials returns credentials. Those of the environment are looked up each time.
-func sharedCredentials() *credentials.Credentials {
-	shared.Lock()
-	defer shared.Unlock()
-	if shared.creds == nil {
-		shared.creds = newCredentials()
-	}
-	return shared.creds
-}
-
-// newTransport makes a transport for an object, or for a bucket if there is no key. Requests are
-// counted as ctx requires.
-func newTransport(ctx context.Context, o *object, base http.RoundTripper) *transport {
-	if base == nil {
-		base = http.DefaultTransport
-	}
-	return &transport{object: *o, base: base, creds: sharedCredentials(), counts: requestsOf(ctx)}
-}
-
-// emptySHA256 is the SHA-256 of the body of a GET.
-const emptySHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
-
-// RoundTrip implements http.RoundTripper. A request that failed because its credentials
-// have expired or because the bucket is in another region is sent once more.
-func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	for again := true; ; again = false {
-		r, region, err := t.sign(req)
-		if err != nil {
-			return nil, err
-		}
-		t.counts.add(r)
-		res, err := t.base.RoundTrip(r)
-		if err != nil {
-			return nil, err
-		}
-		switch res.StatusCode {
-		case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusMovedPermanently:
-		default:
-			return res, nil
-		}
-		where := res.Header.Get("X-Amz-Bucket-Region")
-		answer := readAnswer(res)
-		if answer == nil {
-			return res, nil // its body has been put back
-		}
-		where = first(where, answer.Region)
-		switch {
-		case again && t.aws && where != "" && where != region:
-			t.moved.Store(&where)
-			continue
-		case again && expired(answer.Code):
-			t.creds.Expire()
-			continue
-		}
-		return nil, explain(res.StatusCode, answer.Code, answer.Message, t.signed.Load())
-	}
-}
-
-// sign returns a signed copy of a request, and the region of the signature.
-func (t *transport) sign(req *http.Request) (*http.Request, string, error) {
-	region := t.region
-	r := req.Clone(req.Context())
-	if moved := t.moved.Load(); moved != nil {
-		region = *moved
-		o := t.object
-		o.endpoint = amazon(region)
-		r.URL = o.url()
-		r.URL.RawQuery = req.URL.RawQuery
-		r.Host = r.URL.Host
-	}
-	if !t.ours(r.URL.Host) {
-		return r, region, nil
-	}
-	value, err := t.creds.GetWithContext(&credentials.CredContext{Client: http.DefaultClient})
-	if err != nil {
-		return nil, "", &remote.RefusedError{Status: http.StatusUnauthorized, Code: "no credentials", Text: err.Error()}
-	}
-	t.signed.Store(value.AccessKeyID != "")
-	r.Header.Set("X-Amz-Content-Sha256", emptySHA256)
-	return signer.SignV4(*r, value.AccessKeyID, value.SecretAccessKey, value.SessionToken, region), region, nil
-}
-
-// answer is the error of a store.
-type answer struct {
-	Code, Message, Region string
-}
-
-// maxAnswer bounds the length of an error, in bytes.
-const maxAnswer = 64 << 10
-
-// readAnswer reads the error in a response and closes it. It returns nil for a body of
-// another kind, which it puts back.
-func readAnswer(res *http.Response) *answer {
-	b, _ := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
-	var a answer
-	if xml.Unmarshal(b, &a) != nil || a.Code == "" {
-		res.Body = struct {
-			io.Reader
-			io.Closer
-		}{io.MultiReader(strings.NewReader(string(b)), res.Body), res.Body}
-		return nil
-	}
-	res.Body.Close()
-	return &a
-}
-
-func expired(code string) bool {
-	return code == "ExpiredToken" || code == "ExpiredTokenException" || code == "TokenRefreshRequired"
-}
-
-// readable makes an error of the library readable.
-func readable(err error, signed bool) error {
-	var e minio.ErrorResponse
-	if !errors.As(err, &e) || e.Code == "" || e.StatusCode == 0 {
-		return err
-	}
-	return explain(e.StatusCode, e.Code, e.Message, signed)
-}
-
-// explain returns the error for a code of a store.
-func explain(status int, code, message string, signed bool) error {
-	text := map[string]string{
-		"NoSuchBucket":          "no such bucket",
-		"NoSuchKey":             "no such object",
-		"InvalidAccessKeyId":    "the store does not know the access key",
-		"SignatureDoesNotMatch": "the secret key is wrong",
-		"RequestTimeTooSkewed":  "the clock of this computer is wrong",
-		"InvalidToken":          "the session token is wrong",
-	}[code]
-	switch {
-	case expired(code):
-		text = "the credentials have expired, renew them"
-		status = http.StatusForbidden
-	case code == "AccessDenied" && !signed:
-		text = "access denied, and no credentials were found: set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
-	case code == "AccessDenied":
-		text = "access denied"
-	case text == "":
-		text = "the store answered: " + plain(message)
-	}
-	return &remote.RefusedError{Status: status, Code: plain(code), Text: text}
-}
-
-// plain makes a text of a store safe to print.
-func plain(s string) string {
-	const most = 200
-	if len(s) > most {
-		s = s[:most]
-	}
-	q := fmt.Sprintf("%+q", s)
-	return strings.ReplaceAll(q[1:len(q)-1], `\"`, `"`)
+	return s3.Upload(ctx, url, r, size, o)
 }

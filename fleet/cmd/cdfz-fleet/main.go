@@ -34,7 +34,7 @@ import (
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/universal"
 
 	"github.com/cdfz-format/cdfz/fleet"
-	"github.com/cdfz-format/cdfz/remote/s3"
+	"github.com/cdfz-format/cdfz/internal/s3"
 )
 
 // The exit codes, as those of cdfz.

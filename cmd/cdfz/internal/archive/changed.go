@@ -16,7 +16,7 @@ import (
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 	"github.com/cdfz-format/cdfz/internal/filetime"
 	"github.com/cdfz-format/cdfz/internal/nofollow"
-	"github.com/cdfz-format/cdfz/remote/s3"
+	"github.com/cdfz-format/cdfz/internal/s3"
 )
 
 // changes is --replace-changed and --remove-replaced: what happens to the archive of a source that has

@@ -10,10 +10,10 @@ import (
 	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/protect"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/internal/s3"
 	"github.com/cdfz-format/cdfz/internal/storage"
 	"github.com/cdfz-format/cdfz/internal/urls"
 	"github.com/cdfz-format/cdfz/remote"
-	"github.com/cdfz-format/cdfz/remote/s3"
 )
 
 // copies is --copies and --copy-at: a source is deleted only if further copies of its archive are proved.

@@ -21,7 +21,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/internal/runlog"
-	"github.com/cdfz-format/cdfz/remote/s3"
+	"github.com/cdfz-format/cdfz/internal/s3"
 )
 
 // Run is one run of the program.

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
-	"github.com/cdfz-format/cdfz/remote/s3"
+	"github.com/cdfz-format/cdfz/internal/s3"
 )
 
 // Counting returns a context whose requests to object stores are counted for --stats.

@@ -12,7 +12,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/patterns"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/shards"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
-	"github.com/cdfz-format/cdfz/remote/s3"
+	"github.com/cdfz-format/cdfz/internal/s3"
 )
 
 // ListFlags adds --files-from and --null.

@@ -16,8 +16,8 @@ import (
 	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/internal/s3"
 	"github.com/cdfz-format/cdfz/remote"
-	"github.com/cdfz-format/cdfz/remote/s3"
 )
 
 // second is --from: a second copy of FILE, or a folder or prefix of copies.

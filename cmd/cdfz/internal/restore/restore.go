@@ -20,7 +20,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 	"github.com/cdfz-format/cdfz/internal/runlog"
-	"github.com/cdfz-format/cdfz/remote/s3"
+	"github.com/cdfz-format/cdfz/internal/s3"
 )
 
 // restorer runs the verb restore.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/internal/s3"
 	"github.com/cdfz-format/cdfz/remote"
-	"github.com/cdfz-format/cdfz/remote/s3"
 	"github.com/cdfz-format/cdfz/testdata/seeds"
 )
 

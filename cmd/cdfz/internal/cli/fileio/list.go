@@ -15,8 +15,8 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/shards"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
+	"github.com/cdfz-format/cdfz/internal/s3"
 	"github.com/cdfz-format/cdfz/remote"
-	"github.com/cdfz-format/cdfz/remote/s3"
 )
 
 // Selection chooses the files of a run.

@@ -5,8 +5,8 @@ import (
 	"path"
 	"path/filepath"
 
+	"github.com/cdfz-format/cdfz/internal/s3"
 	"github.com/cdfz-format/cdfz/remote"
-	"github.com/cdfz-format/cdfz/remote/s3"
 )
 
 // LocalName returns the path that a target is named after: a FILE argument, or the last

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/cdfz-format/cdfz/internal/access"
+	"github.com/cdfz-format/cdfz/internal/s3"
 	"github.com/cdfz-format/cdfz/remote"
-	"github.com/cdfz-format/cdfz/remote/s3"
 )
 
 // Who may read the targets: nobody who could not read their sources. See package access.

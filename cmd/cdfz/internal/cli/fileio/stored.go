@@ -6,9 +6,9 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/cdfz-format/cdfz/internal/s3"
 	"github.com/cdfz-format/cdfz/internal/storage"
 	"github.com/cdfz-format/cdfz/internal/urls"
-	"github.com/cdfz-format/cdfz/remote/s3"
 )
 
 // answered is what is known of a file at a URL.

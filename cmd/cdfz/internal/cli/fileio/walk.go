@@ -13,8 +13,8 @@ import (
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
+	"github.com/cdfz-format/cdfz/internal/s3"
 	"github.com/cdfz-format/cdfz/remote"
-	"github.com/cdfz-format/cdfz/remote/s3"
 )
 
 // Suffix is the ending of archive names, after the name of the image.
