@@ -1,6 +1,7 @@
 package references
 
 import (
+	"math"
 	"math/bits"
 
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
@@ -27,16 +28,24 @@ const (
 	maxHash = 14 // bits
 )
 
-// recentBits are the estimated bits of the codes of recent distances. Those of others are
-// four more than the bit length.
-var recentBits = [recent]float32{0.7, 2.5, 3.5}
+// Estimated bits, in tenths: of the code of another distance than those used last, and of a difference. To
+// both, their bit length is added.
+const (
+	otherBits = 40
+	diffBits  = 30
+	equalBits = 5 // of a difference of 0, the least
+	signBits  = 5 // of a complement
+)
+
+// recentBits are the estimated bits of the codes of recent distances, in tenths.
+var recentBits = [recent]int{7, 25, 35}
 
 // ref is a choice for a number.
 type ref[T entropy.Lane] struct {
 	code uint32
 	dist int
 	diff T
-	bits float32 // estimated
+	bits int // estimated, in tenths
 }
 
 // Find chooses the references of numbers. With signs, they may refer to complements.
@@ -58,7 +67,7 @@ func (f *Finder[T]) Estimate(y []T, signs, far bool, strides []int, runs, length
 	if len(y) <= runs*length {
 		runs, length = 1, len(y)
 	}
-	sum, n, entered := float32(0), 0, 0
+	sum, n, entered := 0, 0, 0
 	most := 1.25
 	if far {
 		most = 2 // the first ones have few numbers before them
@@ -79,11 +88,11 @@ func (f *Finder[T]) Estimate(y []T, signs, far bool, strides []int, runs, length
 			f.enter(i)
 		}
 		entered = hi
-		if n += length; float64(sum) > most*limit*float64(n) {
+		if n += length; float64(sum) > 10*most*limit*float64(n) {
 			break
 		}
 	}
-	return float64(sum) / float64(n)
+	return float64(sum) / float64(10*n)
 }
 
 func (f *Finder[T]) reset(y []T, signs bool, strides []int) {
@@ -126,21 +135,27 @@ func (f *Finder[T]) enter(i int) {
 
 // best returns the best reference for number i, and uses it.
 func (f *Finder[T]) best(i, depth int) ref[T] {
-	r := ref[T]{bits: 1e9}
+	r := ref[T]{bits: math.MaxInt}
 	for code, d := range f.last {
 		f.try(&r, i, d, uint32(code), recentBits[code])
 	}
-	other := func(d int) { f.try(&r, i, d, uint32(d)+recent, float32(bits.Len(uint(d)))+4) }
-	for d := 1; d <= 4; d++ {
-		other(d)
+	// other tries another distance. It returns false if neither this one nor a longer one can be better.
+	other := func(d int) bool {
+		cost := 10*bits.Len(uint(d)) + otherBits
+		if cost+equalBits >= r.bits {
+			return false
+		}
+		f.try(&r, i, d, uint32(d)+recent, cost)
+		return true
+	}
+	for d := 1; d <= 4 && other(d); d++ {
 	}
 	for _, d := range f.strides {
 		other(d)
 	}
 	for k := range f.head {
 		p := f.head[k][f.slot(f.y[i], k)]
-		for n := 0; n < depth && p >= 0; n++ {
-			other(i - int(p))
+		for n := 0; n < depth && p >= 0 && other(i-int(p)); n++ {
 			p = f.prev[k][p]
 		}
 	}
@@ -153,7 +168,7 @@ func (f *Finder[T]) best(i, depth int) ref[T] {
 }
 
 // try makes r the reference at a distance if that takes fewer bits.
-func (f *Finder[T]) try(r *ref[T], i, dist int, code uint32, cost float32) {
+func (f *Finder[T]) try(r *ref[T], i, dist int, code uint32, cost int) {
 	from := T(0)
 	if dist > i {
 		if dist > i+1 {
@@ -173,16 +188,16 @@ func (f *Finder[T]) try(r *ref[T], i, dist int, code uint32, cost float32) {
 		return
 	}
 	diff = f.y[i] - ^from
-	if b := cost + 0.5 + bitsOf(diff); b < r.bits {
+	if b := cost + signBits + bitsOf(diff); b < r.bits {
 		*r = ref[T]{code<<1 | 1, dist, diff, b}
 	}
 }
 
-// bitsOf estimates the bits of a difference.
-func bitsOf[T entropy.Lane](v T) float32 {
+// bitsOf estimates the bits of a difference, in tenths.
+func bitsOf[T entropy.Lane](v T) int {
 	if v == 0 {
-		return 0.5
+		return equalBits
 	}
 	neg := -(v >> (entropy.LaneBits[T]() - 1))
-	return float32(bits.Len64(uint64(v^neg))) + 3
+	return 10*bits.Len64(uint64(v^neg)) + diffBits
 }

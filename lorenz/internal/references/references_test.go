@@ -74,3 +74,20 @@ func TestResolve(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkFind finds references among numbers of which half resemble others.
+func BenchmarkFind(b *testing.B) {
+	rng := rand.New(rand.NewPCG(2, 2))
+	y := make([]uint64, 1<<14)
+	for i := range y {
+		y[i] = math.Float64bits(rng.NormFloat64())
+		if k := i - 1 - rng.IntN(400); i%2 == 1 && k >= 0 {
+			y[i] = y[k] + rng.Uint64N(3)
+		}
+	}
+	var f Finder[uint64]
+	b.SetBytes(int64(8 * len(y)))
+	for b.Loop() {
+		f.Find(y, true, []int{7, 300}, 8)
+	}
+}
