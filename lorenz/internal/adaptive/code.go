@@ -105,11 +105,11 @@ func (m *Model[T]) span(c *arith.Coder, st *state, r []T, s Span, after []Span) 
 			continue
 		}
 		if group := r[at : at+n]; st.decoding {
-			m.code(c, i, n, st.t)
+			m.code(c, i, n, st.t, int(width))
 			m.getLow(group, i, st.t)
 		} else {
 			m.measure(group, i)
-			m.code(c, i, n, st.t)
+			m.code(c, i, n, st.t, int(width))
 			m.putLow(group, i, st.t)
 		}
 		at += n

@@ -40,9 +40,12 @@ const (
 	nLeads      = 512
 )
 
-// Model predicts the size and the sign of each residual. It keeps its memory
-// from block to block.
-type Model[T entropy.Lane] struct {
+// Model decodes residuals in lanes of one width. It keeps its memory from block to block.
+type Model[T entropy.Lane] struct{ model }
+
+// model predicts the size and the sign of each residual. It has no parameter, since functions with one are
+// compiled where they are used, and there the compiler does not inline those of package arith.
+type model struct {
 	near  Neighbours
 	zero  [8]arith.Prob
 	tz    [64 * 64]arith.Prob
@@ -58,7 +61,7 @@ type Model[T entropy.Lane] struct {
 }
 
 // begin prepares the sizes of a window of n residuals. Those before it are 0.
-func (m *Model[T]) begin(n int, near Neighbours) {
+func (m *model) begin(n int, near Neighbours) {
 	m.near, m.base = near, 0
 	m.pad = near.North + near.Below + 4
 	m.mag = entropy.Grow(m.mag, n+m.pad)
@@ -80,7 +83,7 @@ const leastWindow = 1 << 16
 // place returns the index of element at in the window, which then also holds the n-1 elements after
 // it. If necessary, the window moves forward and keeps the neighbours before the element. n is at most
 // leastWindow.
-func (m *Model[T]) place(at, n int) int {
+func (m *model) place(at, n int) int {
 	i := at - m.base + m.pad
 	if i+n <= len(m.mag) {
 		return i
@@ -94,7 +97,7 @@ func (m *Model[T]) place(at, n int) int {
 
 // reset also sets the probabilities to those at the start of a block of n residuals. They take more
 // memory than a small block, so estimates do without them.
-func (m *Model[T]) reset(n int, near Neighbours) {
+func (m *model) reset(n int, near Neighbours) {
 	// The new part of the window is at least as long as the part that it keeps when it moves.
 	m.begin(min(n, max(near.North+near.Below+4, leastWindow)), near)
 	for i := range m.size {

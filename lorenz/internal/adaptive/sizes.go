@@ -12,10 +12,9 @@ import (
 const mostCoded = 96
 
 // code codes the sizes and signs of n residuals of a group, from place i of the window on. Their lowest t
-// bits are 0. An encoder has them in the window, a decoder puts them there. The mode spends nearly all its
-// time here. All functions that the loop calls are short enough to become part of it.
-func (m *Model[T]) code(c *arith.Coder, i, n, t int) {
-	most := int(entropy.LaneBits[T]())
+// bits are 0, and lanes have most bits. An encoder has them in the window, a decoder puts them there. The
+// mode spends nearly all its time here. All functions that the loop calls are short enough to become part of it.
+func (m *model) code(c *arith.Coder, i, n, t, most int) {
 	s, buf, decoding := c.Begin(n * mostCoded)
 	mag, small, near := m.mag, m.small, m.near
 	for end := i + n; i < end; i++ {
@@ -141,10 +140,7 @@ func (m *Model[T]) measure(r []T, i int) {
 		neg := uint64(x >> 63)
 		abs := (uint64(x) ^ neg) - neg
 		b := bits.Len64(abs)
-		mag[k] = uint8(max(2*b-1, 0))
-		if b > 1 {
-			mag[k] += uint8(abs >> (b - 2) & 1)
-		}
+		mag[k] = uint8(max(2*b-1, 0)) + uint8(abs<<(64-b)>>62&1)
 		small[k] = int8((min(abs, 2) ^ neg) - neg)
 	}
 }
@@ -156,18 +152,17 @@ func split(mag uint8) (b int, top uint64) {
 	return b, uint64(mag&1^3) << 62 >> (64 - b)
 }
 
-// lowest returns how many bits of an absolute value of b bits are stored as low bits, if that is positive.
-func lowest(b, t int) int { return b - 2 - t }
+// lowest returns how many bits of an absolute value of b bits are low bits. Branches on this would be
+// unpredictable.
+func lowest(b, t int) int { return max(b-2-t, 0) }
 
 // putLow writes the low bits of residuals of a group, from place i of the window on.
 func (m *Model[T]) putLow(r []T, i, t int) {
 	mag, small := m.mag[i:i+len(r)], m.small[i:i+len(r)]
 	for k, v := range r {
 		b, _ := split(mag[k])
-		if n := lowest(b, t); n > 0 {
-			neg := T(small[k] >> 7)
-			m.low.put(uint64((v^neg)-neg)>>t&(1<<n-1), n)
-		}
+		n, neg := lowest(b, t), T(small[k]>>7)
+		m.low.put(uint64((v^neg)-neg)>>t&(1<<n-1), n)
 	}
 }
 
@@ -177,14 +172,13 @@ func (m *Model[T]) getLow(r []T, i, t int) {
 	low, at := m.low.buf, m.low.pos
 	for k := range r {
 		b, abs := split(mag[k])
-		if n := lowest(b, t); n > 0 {
-			if n <= 56 && at>>3+8 <= len(low) {
-				abs |= binary.LittleEndian.Uint64(low[at>>3:]) >> (at & 7) & (1<<n - 1) << t
-			} else {
-				abs |= m.low.get(at, n) << t
-			}
-			at += n
+		n := lowest(b, t)
+		if n <= 56 && at>>3+8 <= len(low) {
+			abs |= binary.LittleEndian.Uint64(low[at>>3:]) >> (at & 7) & (1<<(n&63) - 1) << (t & 63)
+		} else {
+			abs |= m.low.get(at, n) << t
 		}
+		at += n
 		neg := T(small[k] >> 7)
 		r[k] = (T(abs) ^ neg) - neg
 	}
