@@ -32,7 +32,7 @@ func TestBlockMemory(t *testing.T) {
 	for _, cache := range []int64{-1, 32 << 20} {
 		f := openFile(t, ar, &OpenOptions{Cache: cache, BlockMemory: 20 << 20})
 		im := f.Image()
-		stream := im.Stream()
+		stream := newStream(im)
 		defer stream.Close()
 		begin := f.Header().Vars[0].Begin
 		p := make([]byte, 100)

@@ -43,10 +43,10 @@ var roof = map[string][]string{
 	"exports/hdf5":    {},                     // the format, for any data
 	"exports/netcdf4": {"archive", "cdf3", "./exports/hdf5", "filters", "internal/ioat", "internal/pipeline"},
 	"exports/refs":    {"archive", "archive/joined", "filters", "internal/atomicfile", "./parquet"},
-	"exports/zarr":    {"archive", "cdf3", "filters", "filters/all", "internal/atomicfile"},                                                         // writes blosc
-	"fusefs":          {"archive", "archive/archivefs", "archive/archivefs/joinedfiles", "internal/nofollow", "internal/retry", "internal/storage"}, // mount and run
-	"hdf5plugin":      {"filters", "filters/all", "internal/hostproto"},                                                                             // cli loads plugins for all verbs
-	"parquet":         {},                                                                                                                           // cataloguefile and references
+	"exports/zarr":    {"archive", "cdf3", "filters", "filters/all", "internal/atomicfile"},                                                                           // writes blosc
+	"fusefs":          {"archive", "archive/archivefs", "archive/archivefs/joinedfiles", "internal/ahead", "internal/nofollow", "internal/retry", "internal/storage"}, // mount and run
+	"hdf5plugin":      {"filters", "filters/all", "internal/hostproto"},                                                                                               // cli loads plugins for all verbs
+	"parquet":         {},                                                                                                                                             // cataloguefile and references
 
 	// What one verb uses.
 	"gen/cdlgen":  {"cdf3", "filters", "internal/atomicfile", "internal/spec"},

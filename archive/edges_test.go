@@ -85,10 +85,11 @@ var edges = map[string][]string{
 	"lorenz/internal/text":             {"lorenz/internal/entropy", "lorenz/internal/kernels"},
 	"internal/spec":                    {"filters"}, // the text of chains
 	"internal/observer":                {"filters"}, // --filter-stats
+	"internal/ahead":                   {},          // what package archive does for the command alone
 	"internal/hostproto":               {},          // used by hdf5plugin and by the command cdfz-plugin-host
 	"slab":                             {"cdf3", "internal/ioat"},
 	"unlimited":                        {"cdf3", "internal/ioat"},
-	"archive": {"archive/parity", "cdf3", "blockidx", "cf", "filters", "internal/atomicfile", "internal/ioat", "internal/urls", "slab", "unlimited",
+	"archive": {"archive/parity", "cdf3", "blockidx", "cf", "filters", "internal/ahead", "internal/atomicfile", "internal/ioat", "internal/urls", "slab", "unlimited",
 		"archive/internal/fault", "archive/internal/czip", "archive/internal/plan", "archive/internal/zarrview",
 		"archive/internal/opening", "archive/internal/read", "archive/internal/image", "archive/internal/write", "archive/internal/layout", "internal/recycled", "internal/observer"},
 	"archive/internal/fault":    {},

@@ -45,9 +45,6 @@ func NewCache(bytes int64) (*Cache, error) {
 	return &Cache{c}, nil
 }
 
-// Resize changes the number of bytes. Blocks that no longer fit are dropped.
-func (c *Cache) Resize(bytes int64) { c.c.Resize(bytes) }
-
 // Stats counts the cost of reading since a File was opened.
 type Stats struct {
 	Blocks int64         // decoded

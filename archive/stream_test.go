@@ -12,10 +12,12 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/internal/ahead"
 )
 
 // readStream reads an image through a stream in pieces of n bytes.
-func readStream(s *Stream, size int64, n int) ([]byte, error) {
+func readStream(s ahead.Stream, size int64, n int) ([]byte, error) {
 	var out []byte
 	p := make([]byte, n)
 	for off := int64(0); ; off += int64(n) {
@@ -43,7 +45,7 @@ func TestStream(t *testing.T) {
 		require.NoError(t, err)
 		for _, f := range []*File{openFile(t, image, nil), openFile(t, pack(t, image, &WriteOptions{Block: MinBlock}), nil)} {
 			for _, n := range []int{1000, 100_000, len(image) + 1} {
-				s := f.Image().Stream()
+				s := newStream(f.Image())
 				got, err := readStream(s, int64(len(image)), n)
 				require.NoError(t, err)
 				require.True(t, bytes.Equal(image, got), "%s in pieces of %d", name, n)
@@ -59,7 +61,7 @@ func TestStreamOnce(t *testing.T) {
 	image := cubeImage(t, 100, 100, 300) // 24 MB
 	f := openFile(t, pack(t, image, nil), &OpenOptions{Cache: 1 << 20})
 	info, _ := f.Info()
-	s := f.Image().Stream()
+	s := newStream(f.Image())
 	defer s.Close()
 	read := func(off, n int) error {
 		p := make([]byte, n)
@@ -84,7 +86,7 @@ func TestStreamOnce(t *testing.T) {
 	runtime.GC() // moves the free buffers of pools aside
 	runtime.GC()
 	runtime.ReadMemStats(&after)
-	require.Less(t, int64(after.HeapAlloc)-int64(before.HeapAlloc), f.Image().StreamMemory()+1<<20)
+	require.Less(t, int64(after.HeapAlloc)-int64(before.HeapAlloc), streamMemory(f.Image())+1<<20)
 	inGoroutines(t, 8, func(rng *rand.Rand) error {
 		for range 100 {
 			if err := read(rng.Intn(len(image)), 1+rng.Intn(1<<17)); err != nil {
@@ -114,7 +116,7 @@ func TestStreamDamage(t *testing.T) {
 	}
 	ar[bad.Off] ^= 1
 	f := openFile(t, ar, nil)
-	s := f.Image().Stream()
+	s := newStream(f.Image())
 	defer s.Close()
 	p, fails := make([]byte, 1<<16), 0
 	for off := 0; off < len(image); off += len(p) {
@@ -145,7 +147,7 @@ func TestStreamLend(t *testing.T) {
 	}
 	ar[bad.Off] ^= 1
 	f := openFile(t, ar, &OpenOptions{Cache: 1 << 20})
-	s := f.Image().Stream()
+	s := newStream(f.Image())
 	type loan struct {
 		off    int
 		slices [][]byte
@@ -187,14 +189,14 @@ func TestStreamLend(t *testing.T) {
 	s.Close()
 	// Short runs are not lent.
 	short := cubeImage(t, 3000, 5, 7)
-	s = openFile(t, pack(t, short, nil), nil).Image().Stream()
+	s = newStream(openFile(t, pack(t, short, nil), nil).Image())
 	defer s.Close()
 	slices, _ := s.Lend(0, 200_000)
 	require.Nil(t, slices)
 	got, err := readStream(s, int64(len(short)), 200_000)
 	require.NoError(t, err)
 	require.True(t, bytes.Equal(short, got))
-	s = openFile(t, short, nil).Image().Stream()
+	s = newStream(openFile(t, short, nil).Image())
 	defer s.Close()
 	slices, _ = s.Lend(0, 10)
 	require.Nil(t, slices)

@@ -17,6 +17,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive/parity"
 	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/bench/internal/run"
+	"github.com/cdfz-format/cdfz/internal/ahead"
 )
 
 // target is the least speed of verify, relative to the slower of decoding and reading.
@@ -68,7 +69,7 @@ func compare(ctx context.Context, args []string) error {
 	tasks := []*run.Task{
 		task("read", func() error { return read(plain, size) }),
 		task("decode", func() error { // all blocks, without the SHA-256
-			s := image.Stream()
+			s := ahead.NewStream(image)
 			defer s.Close()
 			return read(s, image.Size())
 		}),

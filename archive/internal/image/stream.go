@@ -21,7 +21,7 @@ const (
 	streamBehind = 4
 )
 
-// Stream reads an image in order; see archive.Stream.
+// Stream is an ahead.Stream of an archive.
 type Stream struct {
 	a      *read.Reader
 	store  *blockStore
@@ -56,7 +56,7 @@ func (s *Stream) Close() {
 	s.wg.Wait()
 }
 
-// StreamMemory implements archive.Image.StreamMemory.
+// StreamMemory implements ahead.Memory.
 func StreamMemory(a *read.Reader) int64 {
 	n := (streamBehind+1+streamAhead+1)*int64(streamWindow) + 2*a.L.MaxBlockLen()
 	for v, g := range a.L.Geoms {

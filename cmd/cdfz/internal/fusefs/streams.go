@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/internal/ahead"
 )
 
 // streamShare is the part of the cache that streams may take from the blocks: one byte in
@@ -29,7 +30,7 @@ type streams struct {
 
 // stream is a stream of an open image. The fields are guarded by streams.
 type stream struct {
-	*archive.Stream
+	ahead.Stream
 	of     *streams
 	memory int64
 	reads  int       // active
@@ -39,7 +40,7 @@ type stream struct {
 
 // open returns a stream with one read, or nil if there is no memory for it.
 func (t *streams) open(im *archive.Image) *stream {
-	need := im.StreamMemory()
+	need := ahead.Memory(im)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	most := t.cache / streamShare
@@ -52,7 +53,7 @@ func (t *streams) open(im *archive.Image) *stream {
 		return nil
 	}
 	t.take(need)
-	s := &stream{Stream: im.Stream(), of: t, memory: need, reads: 1}
+	s := &stream{Stream: ahead.NewStream(im), of: t, memory: need, reads: 1}
 	t.all = append(t.all, s)
 	return s
 }
@@ -107,5 +108,5 @@ func (t *streams) remove(s *stream) bool {
 // take moves bytes from the cache to the streams.
 func (t *streams) take(n int64) {
 	t.used += n
-	t.blocks.Resize(t.cache - t.used)
+	ahead.Resize(t.blocks, t.cache-t.used)
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/internal/ahead"
 )
 
 // fixture is a file system without a kernel: tests send its requests themselves.
@@ -351,7 +352,7 @@ func TestStreams(t *testing.T) {
 	const step = 1 << 20
 	all := f.tree.streams
 	open := func() *stream { return all.open(im) }
-	need := im.StreamMemory()
+	need := ahead.Memory(im)
 
 	r := &reading{t: f.tree, im: im}
 	for i := range int64(30) { // apart, and back and forth
