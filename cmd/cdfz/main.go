@@ -14,7 +14,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/stop"
 	_ "github.com/cdfz-format/cdfz/filters/all"
-	_ "github.com/cdfz-format/cdfz/remote/s3"
+	_ "github.com/cdfz-format/cdfz/internal/s3"
 )
 
 func main() {
@@ -28,14 +28,14 @@ func main() {
 // the context stops it without leaving partial files.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	a := cli.New(stdin, stdout, stderr)
-	a.HideAll(args)
+	a.Term.HideAll(args)
 	cmd := root(a, args)
 	cmd.SetArgs(args)
 	cmd.SetIn(stdin)
-	cmd.SetOut(a.Out)
+	cmd.SetOut(a.Term.Out)
 	cmd.SetErr(stderr)
 	if err := cmd.ExecuteContext(a.Counting(ctx)); err != nil {
-		a.Usage(err)
+		a.Term.Usage(err)
 	}
-	return a.EndLog(a.Exit(ctx))
+	return a.EndLog(a.Term.Exit(ctx))
 }

@@ -33,7 +33,7 @@ func manCmd(a *cli.Run) *cobra.Command {
 			all.DisableAutoGenTag = true
 			all.InitDefaultHelpCmd()
 			if err := manTree(all, args[0]); err != nil {
-				a.Fail(args[0], err)
+				a.Term.Fail(args[0], err)
 			}
 			return nil
 		},

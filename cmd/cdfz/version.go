@@ -18,7 +18,7 @@ func versionCmd(a *cli.Run) *cobra.Command {
 		Short: "Print the version",
 		Args:  cobra.NoArgs,
 		Run: func(*cobra.Command, []string) {
-			a.Print("cdfz %s %s/%s %s", version, runtime.GOOS, runtime.GOARCH, runtime.Version())
+			a.Term.Print("cdfz %s %s/%s %s", version, runtime.GOOS, runtime.GOARCH, runtime.Version())
 		},
 	}
 }

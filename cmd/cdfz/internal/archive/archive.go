@@ -40,7 +40,7 @@ import (
 
 // archiver runs the verb archive.
 type archiver struct {
-	*cli.Run
+	run      *cli.Run
 	opts     archive.WriteOptions
 	specs    chains.Specs
 	existing existingMode
@@ -54,8 +54,16 @@ type archiver struct {
 	sum      archiveSum
 }
 
+// work is the work on one file.
+type work struct {
+	*cli.Job
+	in  *fileio.Input
+	rep *archiveReport
+	sum archiveSum // of this file
+}
+
 func Command(a *cli.Run) *cobra.Command {
-	v := &archiver{Run: a, opts: archive.WriteOptions{Preset: archive.PresetDefault, Zarr: archive.ZarrAuto}, existing: existingMtime}
+	v := &archiver{run: a, opts: archive.WriteOptions{Preset: archive.PresetDefault, Zarr: archive.ZarrAuto}, existing: existingMtime}
 	cmd := &cobra.Command{
 		Use:   "archive [flags] FILE…",
 		Short: "Make archives: x.nc becomes x.nc.cdfz next to it",
@@ -145,13 +153,13 @@ x.nc.gz becomes x.nc.cdfz, which restores x.nc.
 			if err := v.specs.Parse(); err != nil {
 				return err
 			}
-			a.ToObjects = true
-			a.Whole = fileio.WholeObject
-			if err := a.CheckDest(args); err != nil {
+			a.Dest.ToObjects = true
+			a.In.Whole = fileio.WholeObject
+			if err := a.Targets.Check(args); err != nil {
 				return err
 			}
 			switch {
-			case v.dry && a.Dest == terminal.StdoutName:
+			case v.dry && a.Dest.IsStdout():
 				return errors.New("--dry-run: the archive goes to standard output")
 			case v.dry && a.LogName() != "":
 				return errors.New("--dry-run: writes nothing, and no --log")
@@ -162,7 +170,7 @@ x.nc.gz becomes x.nc.cdfz, which restores x.nc.
 			if err := v.proof.check(v, args); err != nil {
 				return err
 			}
-			return v.run(cmd.Context(), args)
+			return v.do(cmd.Context(), args)
 		},
 	}
 	cli.Flags(cmd, "What to archive", func(f *pflag.FlagSet) {
@@ -198,22 +206,22 @@ x.nc.gz becomes x.nc.cdfz, which restores x.nc.
 	return cmd
 }
 
-func (v *archiver) run(ctx context.Context, args []string) error {
+func (v *archiver) do(ctx context.Context, args []string) error {
 	start := time.Now()
-	v.opts.Memory = v.BlockMemory()
-	if err := v.OpenLog(ctx, "archive"); err != nil {
-		v.FailFile(v.LogName(), err)
+	v.opts.Memory = v.run.Limits.BlockMemory()
+	if err := v.run.OpenLog(ctx, "archive"); err != nil {
+		v.run.Term.FailFile(v.run.LogName(), err)
 		return nil
 	}
 	selects := fileio.Classic
 	if v.unpacks {
 		selects = unpack.Select
 	}
-	v.TakesBack = v.proof.deletes && !v.dry
-	v.files = v.Find(ctx, args, selects, v.failed)
+	v.run.Finder.TakesBack = v.proof.deletes && !v.dry
+	v.files = v.run.Find(ctx, args, selects, v.failed)
 	defer func() { v.files.Close() }()
-	v.Load(ctx, &v.files, v.failed)
-	if err := v.Divide(&v.files); err != nil {
+	v.run.Load(ctx, &v.files, v.failed)
+	if err := v.run.Finder.Divide(&v.files); err != nil {
 		return err
 	}
 	if err := v.checkTargets(ctx); err != nil {
@@ -224,37 +232,40 @@ func (v *archiver) run(ctx context.Context, args []string) error {
 		return nil
 	}
 	if err := v.proof.open(ctx, v); err != nil {
-		v.FailFile(v.proof.name, err)
+		v.run.Term.FailFile(v.proof.name, err)
 		return nil
 	}
 	defer func() {
 		if err := v.proof.close(); err != nil {
-			v.FailFile(v.proof.name, err)
+			v.run.Term.FailFile(v.proof.name, err)
 		}
 	}()
-	if err := v.Receipts.Load(ctx); err != nil {
-		v.FailFile("--receipts-also", err)
+	if err := v.run.Rules.Receipts.Load(ctx); err != nil {
+		v.run.Term.FailFile("--receipts-also", err)
 		return nil
 	}
 	if err := v.checkEarlier(ctx); err != nil {
 		return err
 	}
-	v.StartProgress("archive", v.files.Sizes()...)
-	if left := v.all(ctx, v.files, false); len(left.Files) > 0 && v.NoWait {
-		v.SetCode(terminal.ExitBusy)
-		if !v.Quiet {
-			v.Message("another program is archiving %s, which this run leaves to it", display.Count(int64(len(left.Files)), "file"))
+	v.run.Term.StartProgress("archive", v.files.Sizes()...)
+	v.run.Parallel(ctx, v.files, v.work())
+	if left := v.others.left; len(left) > 0 && v.run.NoWait {
+		v.run.Term.SetCode(terminal.ExitBusy)
+		if !v.run.Term.Quiet {
+			v.run.Term.Message("another program is archiving %s, which this run leaves to it", display.Count(int64(len(left)), "file"))
 		}
-	} else if len(left.Files) > 0 {
-		v.StartProgress("archive", left.Sizes()...)
-		v.all(ctx, left, true)
+	} else if len(left) > 0 {
+		v.others.waits = true
+		rest := fileio.List{Folders: v.files.Folders, Files: left}
+		v.run.Term.StartProgress("archive", rest.Sizes()...)
+		v.run.Parallel(ctx, rest, v.work())
 	}
 	if n := v.sum.met; n > 0 {
-		v.Message("%s archived by another program at the same time", display.Count(n, "file"))
+		v.run.Term.Message("%s archived by another program at the same time", display.Count(n, "file"))
 	}
 	if v.proof.deletes {
 		for _, name := range v.files.Dangling() {
-			v.Message("warning: %s: the source that this symbolic link led to was deleted", terminal.ShowName(name))
+			v.run.Term.Message("warning: %s: the source that this symbolic link led to was deleted", terminal.ShowName(name))
 		}
 	}
 	s := &v.sum
@@ -262,9 +273,9 @@ func (v *archiver) run(ctx context.Context, args []string) error {
 	s.Ratio = display.Ratio(s.Size, s.ArchiveSize)
 	s.Seconds = display.Round(time.Since(start).Seconds(), 3)
 	switch {
-	case v.Dest == terminal.StdoutName:
-	case v.JSON:
-		v.Emit(struct {
+	case v.run.Dest.IsStdout():
+	case v.run.Term.JSON:
+		v.run.Term.Emit(struct {
 			Summary archiveSum `json:"summary"`
 		}{*s})
 	case s.Files+s.Failed+s.Unchanged > 1 || v.files.Folders:
@@ -278,7 +289,7 @@ func (v *archiver) run(ctx context.Context, args []string) error {
 		if s.Deleted > 0 {
 			line += fmt.Sprintf("; %s deleted", display.Count(s.Deleted, "source"))
 		}
-		v.Report("%s%s", line, v.files.SummaryTail(ctx, s.Failed))
+		v.run.Term.Report("%s%s", line, v.files.SummaryTail(ctx, s.Failed))
 	}
 	return nil
 }
@@ -290,128 +301,137 @@ func (v *archiver) failed(name string, err error) {
 	if errors.Is(err, syscall.ENAMETOOLONG) {
 		err = terminal.Hinted(err, "cdfz archive -o NAME.cdfz FILE gives the archive another name")
 	}
-	v.FailFile(name, err)
+	v.run.Term.FailFile(name, err)
 }
 
-// one archives one file.
-func (v *archiver) one(ctx context.Context, j fileio.File) error {
-	in, err := v.OpenFile(ctx, j)
-	if errors.Is(err, fs.ErrNotExist) && v.gone(ctx, j) {
-		return nil
+// work is the work on the files.
+func (v *archiver) work() cli.Work {
+	return cli.Work{One: v.one, Failed: v.failed, Fixed: 48 << 20, PerByte: 6}
+}
+
+// one archives one file, or passes over it. Each stage returns what the next one needs.
+func (v *archiver) one(ctx context.Context, j *cli.Job) (end func(), err error) {
+	w := &work{Job: j, rep: &archiveReport{File: terminal.ReportName(j.Name)}}
+	end = func() { v.sum.add(&w.sum) }
+	w.in, err = v.run.In.OpenFile(ctx, j.File)
+	if errors.Is(err, fs.ErrNotExist) && v.gone(ctx, w) {
+		return end, nil
 	}
 	if err != nil {
-		return err
+		return end, err
 	}
-	defer in.Close()
-	if !v.lock(ctx, in) {
-		v.others.busy = true
-		v.Entry.Later = true
-		return nil
+	defer w.in.Close()
+	if !v.lock(ctx, w) {
+		j.Entry.Later = true
+		return func() { v.others.left = append(v.others.left, j.File) }, nil
 	}
-	err = v.oneOpen(ctx, j, in)
-	if err != nil && ctx.Err() == nil {
-		// The change is the cause, whatever the error.
-		if changed := in.Changed(); changed != nil {
-			return changed
+	defer func() {
+		if err != nil && ctx.Err() == nil {
+			// The change is the cause, whatever the error.
+			if changed := w.in.Changed(); changed != nil {
+				err = changed
+			}
 		}
+	}()
+	if err := v.aim(ctx, w); err != nil {
+		return end, err
 	}
-	return err
+	d, err := v.decide(ctx, w)
+	if err != nil {
+		return end, err
+	}
+	if d.Action == protect.Done {
+		return end, v.finish(ctx, w, d.found)
+	}
+	opts, err := v.optionsOf(w)
+	if err != nil {
+		return end, err
+	}
+	old, err := v.keepOlder(w, &d)
+	if err != nil {
+		return end, err
+	}
+	if err := v.write(ctx, w, opts, d.Decision); err != nil {
+		v.changes.undo(w, old)
+		return end, report.ExplainLoss(v.met(ctx, w, d, err))
+	}
+	return end, v.settle(ctx, w, old)
 }
 
-func (v *archiver) oneOpen(ctx context.Context, j fileio.File, in *fileio.Input) error {
-	rep := &archiveReport{File: terminal.ReportName(j.Name)}
+// aim opens a compressed source and chooses the target.
+func (v *archiver) aim(ctx context.Context, w *work) (err error) {
 	inner := func(name string) string { return name }
 	if v.unpacks {
-		var err error
-		if rep.Compressed, err = unpack.Open(ctx, in); err != nil {
+		if w.rep.Compressed, err = unpack.Open(ctx, w.in); err != nil {
 			return err
 		}
-		if rep.Compressed != nil {
+		if w.rep.Compressed != nil {
 			inner = unpack.Name
 		}
 	}
-	rep.image = inner(fileio.BaseName(j.Name))
-	path, err := v.TargetPath(j, func(s string) (string, error) { return inner(s) + fileio.Suffix, nil })
+	w.rep.image = inner(fileio.BaseName(w.Name))
+	path, err := v.run.Targets.PathOf(w.File, func(s string) (string, error) { return inner(s) + fileio.Suffix, nil })
 	if err != nil {
 		return err
 	}
-	var older *found // the archive of an older state
-	rep.below = filepath.ToSlash(inner(j.Rel) + fileio.Suffix)
-	if v.Dest != "" && !v.IsDirDest() {
-		rep.below = filepath.Base(path)
+	w.rep.below = filepath.ToSlash(inner(w.Rel) + fileio.Suffix)
+	if v.run.Dest.Name != "" && !v.run.Dest.IsDir() {
+		w.rep.below = filepath.Base(path)
 	}
-	rep.Target, rep.Size = path, in.Size
-	v.Entry.Target, v.Entry.Size = path, in.Size
-	if err := fileio.RefuseArchive(in); err != nil {
-		return err
-	}
-	switch {
-	case v.Dest == terminal.StdoutName:
-	case v.Force && !v.Taken(path):
-		if err := v.mayStart(ctx, in, path); err != nil {
-			return err
-		}
-	default:
-		done, err := v.isDone(ctx, in, rep)
-		if older = v.changes.older(err); older == nil && (done || err != nil) {
-			return err
-		}
-	}
-	h, opts, err := v.optionsFor(in)
+	w.rep.Target, w.rep.Size = path, w.in.Size
+	w.Entry.Target, w.Entry.Size = path, w.in.Size
+	return fileio.RefuseArchive(w.in)
+}
+
+// optionsOf returns the options for archiving a file, and adds warnings to the report.
+func (v *archiver) optionsOf(w *work) (*archive.WriteOptions, error) {
+	h, opts, err := v.optionsFor(w.Job, w.in)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if j.Name != terminal.StdinName {
-		opts.Name = rep.image
+	if w.Name != terminal.StdinName {
+		opts.Name = w.rep.image
 	}
-	if text := truncated(h, in.Size); text != "" {
-		rep.Warnings = append(rep.Warnings, text)
+	if text := truncated(h, w.in.Size); text != "" {
+		w.rep.Warnings = append(w.rep.Warnings, text)
 	}
-	rep.Warnings = append(rep.Warnings, v.specs.Warnings()...)
-	var old *replaced
-	if older != nil {
-		if old, err = v.changes.keep(v, in, older); err != nil {
-			return err
-		}
-		v.Force, v.KeptAs = true, old.st // for this file
+	w.rep.Warnings = append(w.rep.Warnings, v.specs.Warnings()...)
+	return &opts, nil
+}
+
+// settle does what follows a new archive: it deletes what that has replaced, writes the receipt, and reports. old is the
+// archive of an older state, or nil.
+func (v *archiver) settle(ctx context.Context, w *work, old *replaced) error {
+	for _, text := range w.rep.Warnings {
+		w.Term.Message("warning: %s: %s", w.in.Name, text)
 	}
-	if err := v.write(ctx, in, &opts, rep); err != nil {
-		v.changes.undo(v, in, rep.Target, old)
-		done, err := v.met(ctx, in, rep, err)
-		if done {
-			return nil
-		}
-		return report.ExplainLoss(err)
-	}
-	for _, text := range rep.Warnings {
-		v.Message("warning: %s: %s", in.Name, text)
-	}
-	if rep.unused && !rep.view {
-		v.Message("hint: --zarr always makes blocks of more variables")
+	if w.rep.unused && !w.rep.view {
+		w.Term.Message("hint: --zarr always makes blocks of more variables")
 	}
 	var removed error
 	if old != nil {
-		rep.Replaced = old.path
+		w.rep.Replaced = old.path
 		if v.changes.removes {
-			removed = v.changes.remove(ctx, v, in, rep, old)
-			if rep.Removed = removed == nil; rep.Removed {
-				rep.Replaced = ""
+			removed = v.changes.remove(ctx, v, w, old)
+			if w.rep.Removed = removed == nil; w.rep.Removed {
+				w.rep.Replaced = ""
 			}
 		}
 	}
-	err = errors.Join(removed, v.proof.settle(ctx, v, in, rep))
+	err := errors.Join(removed, v.proof.settle(ctx, v, w))
 	if errors.Is(err, protect.ErrKept) {
-		v.Entry.Outcome = runlog.Kept
+		w.Entry.Outcome = runlog.Kept
 	}
 	if err == nil || removed != nil || errors.Is(err, protect.ErrKept) {
-		v.done(rep)
+		v.done(w)
 	}
 	return err
 }
 
 // optionsFor returns the header of a netCDF file and the options for archiving it.
-func (v *archiver) optionsFor(in *fileio.Input) (h *cdf3.Header, opts archive.WriteOptions, err error) {
+func (v *archiver) optionsFor(j *cli.Job, in *fileio.Input) (h *cdf3.Header, opts archive.WriteOptions, err error) {
 	opts = v.opts
+	opts.Workers = j.Limits.Workers
 	if h, err = cdf3.Read(in.R, in.Size); err != nil {
 		return nil, opts, err
 	}
@@ -421,48 +441,46 @@ func (v *archiver) optionsFor(in *fileio.Input) (h *cdf3.Header, opts archive.Wr
 }
 
 // write archives an input to the target in the report and completes the report.
-func (v *archiver) write(ctx context.Context, in *fileio.Input, opts *archive.WriteOptions, rep *archiveReport) error {
+func (v *archiver) write(ctx context.Context, w *work, opts *archive.WriteOptions, d protect.Decision) error {
 	passes := 2
-	if v.noCheck || v.Dest == terminal.StdoutName {
+	if v.noCheck || v.run.Dest.IsStdout() {
 		passes = 1
 	}
-	opts.Progress = v.Step(in.Name, in.Size, 0, passes)
+	opts.Progress, opts.CheckProgress, opts.NoCheck = w.Term.Step(w.in.Name, w.in.Size, 0, passes), w.Term.Step(w.in.Name, w.in.Size, 1, passes), v.noCheck
 	start := time.Now()
+	t := w.Target(w.rep.Target, w.in)
+	t.Decision, t.Proved = d, !v.noCheck
+	dst, err := t.Sink(ctx)
+	if err != nil {
+		return err
+	}
+	defer dst.Abort()
 	var res *archive.Result
-	var err error
-	if v.Dest == terminal.StdoutName {
-		res, err = v.writeStdout(ctx, in, opts)
+	if file := dst.File(); file == nil {
+		out := bufio.NewWriterSize(dst, 1<<18)
+		if res, err = archive.Write(ctx, out, w.in.R, w.in.Size, opts); err == nil {
+			err = out.Flush()
+		}
 	} else {
-		opts.NoCheck, opts.CheckProgress = v.noCheck, v.Step(in.Name, in.Size, 1, passes)
-		err = v.WriteTo(ctx, rep.Target, in, 0, !v.noCheck, func(t fileio.Target) error {
-			var f *archive.File
-			if res, f, err = archive.WriteTarget(ctx, t, in.R, in.Size, opts); err != nil {
-				return err
-			}
-			rep.describe(f, opts.Filters)
-			return in.Changed()
-		})
+		var f *archive.File
+		if res, f, err = archive.WriteTarget(ctx, file, w.in.R, w.in.Size, opts); err == nil {
+			w.rep.describe(f, opts.Filters)
+		}
+	}
+	if err == nil {
+		err = w.in.Changed()
+	}
+	if err == nil {
+		err = dst.Commit(ctx)
 	}
 	if err != nil {
 		return err
 	}
-	if n := report.Rounded(res); n > 0 && rep.Loss == nil {
-		rep.Warnings = append(rep.Warnings, fmt.Sprintf("values of %s were rounded: the archive does not restore the source", display.Count(int64(n), "variable")))
+	if n := report.Rounded(res); n > 0 && w.rep.Loss == nil {
+		w.rep.Warnings = append(w.rep.Warnings, fmt.Sprintf("values of %s were rounded: the archive does not restore the source", display.Count(int64(n), "variable")))
 	}
-	rep.ArchiveSize, rep.ParitySize, rep.Ratio = res.Size, res.Parity, display.Ratio(in.Size, res.Size)
-	rep.Layout, rep.view, rep.Blocks, rep.SHA256 = res.Layout, res.View, res.Blocks, res.SHA256
-	rep.Checked, rep.Seconds = passes == 2, display.Round(time.Since(start).Seconds(), 6)
+	w.rep.ArchiveSize, w.rep.ParitySize, w.rep.Ratio = res.Size, res.Parity, display.Ratio(w.in.Size, res.Size)
+	w.rep.Layout, w.rep.view, w.rep.Blocks, w.rep.SHA256 = res.Layout, res.View, res.Blocks, res.SHA256
+	w.rep.Checked, w.rep.Seconds = passes == 2, display.Round(time.Since(start).Seconds(), 6)
 	return nil
-}
-
-func (v *archiver) writeStdout(ctx context.Context, in *fileio.Input, opts *archive.WriteOptions) (*archive.Result, error) {
-	w := bufio.NewWriterSize(v.Out, 1<<18)
-	res, err := archive.Write(ctx, w, in.R, in.Size, opts)
-	if err == nil {
-		err = w.Flush()
-	}
-	if err == nil {
-		err = in.Changed()
-	}
-	return res, err
 }

@@ -37,36 +37,19 @@ func (c *changes) check(v *archiver) error {
 		return errors.New("--remove-replaced: expected --replace-changed too")
 	case !c.replaces:
 		return nil
-	case v.Dest == terminal.StdoutName:
+	case v.run.Dest.IsStdout():
 		return errors.New("--replace-changed: the archive goes to standard output")
-	case s3.IsURL(v.Dest):
+	case s3.IsURL(v.run.Dest.Name):
 		return errors.New("--replace-changed: an object cannot be kept under another name")
-	case v.Force:
+	case v.run.Rules.Force:
 		return errors.New("--replace-changed: contradicts -f")
 	case v.existing == existingNever:
 		return errors.New("--replace-changed: contradicts --skip-existing=never")
-	case c.removes && v.proof.name == "" && len(v.Receipts.Also) == 0 && !v.ReplaceOther:
+	case c.removes && v.proof.name == "" && len(v.run.Rules.Receipts.Also) == 0 && !v.run.Rules.ReplaceOther:
 		err := errors.New("--remove-replaced: expected --receipts or --receipts-also too")
 		return terminal.Hinted(err, "receipts tell whether an old archive is all that is left of a source; --replace-other deletes it all the same")
 	case c.removes && v.noCheck:
 		return errors.New("--remove-replaced: contradicts --no-check")
-	}
-	return nil
-}
-
-// olderError is the error of an archive that holds an older state of its source, as name and times tell.
-type olderError struct {
-	error
-	found *found
-}
-
-func (e *olderError) Unwrap() error { return e.error }
-
-// older returns the archive of an older state of an input that an error is about, or nil.
-func (c *changes) older(err error) *found {
-	var e *olderError
-	if c.replaces && errors.As(err, &e) {
-		return e.found
 	}
 	return nil
 }
@@ -101,9 +84,23 @@ func keptName(path string, at time.Time, n int) string {
 	return name + fileio.Suffix
 }
 
+// keepOlder keeps the archive of an older state, if there is one, under another name, and lets the new archive replace
+// it alone. It returns nil if there is none.
+func (v *archiver) keepOlder(w *work, d *decision) (*replaced, error) {
+	if d.older == nil {
+		return nil, nil
+	}
+	old, err := v.changes.keep(w, d.older)
+	if err != nil {
+		return nil, err
+	}
+	d.Kept = old.st
+	return old, nil
+}
+
 // keep gives an old archive a second name in its folder, unless an earlier run has done so.
-func (c *changes) keep(v *archiver, in *fileio.Input, e *found) (*replaced, error) {
-	dir, err := v.TargetFolder(e.path, in)
+func (c *changes) keep(w *work, e *found) (*replaced, error) {
+	dir, err := w.Target(e.path, w.in).Folder()
 	if err != nil {
 		return nil, err
 	}
@@ -137,35 +134,35 @@ func (c *changes) keep(v *archiver, in *fileio.Input, e *found) (*replaced, erro
 }
 
 // undo removes the second name of an old archive that was not replaced. old may be nil.
-func (c *changes) undo(v *archiver, in *fileio.Input, path string, old *replaced) {
+func (c *changes) undo(w *work, old *replaced) {
 	if old == nil {
 		return
 	}
-	dir, err := v.TargetFolder(path, in)
+	dir, err := w.Target(w.rep.Target, w.in).Folder()
 	if err != nil {
 		return
 	}
 	defer dir.Close()
-	_ = protect.RemoveArchive(dir, filepath.Base(old.path), old.st, func() error { return nofollow.Is(dir, filepath.Base(path), old.st) })
+	_ = protect.RemoveArchive(dir, filepath.Base(old.path), old.st, func() error { return nofollow.Is(dir, filepath.Base(w.rep.Target), old.st) })
 }
 
 // remove deletes an old archive once the new one is proved: it is on disk, and restores the source when it
 // is read without its index.
-func (c *changes) remove(ctx context.Context, v *archiver, in *fileio.Input, rep *archiveReport, old *replaced) error {
+func (c *changes) remove(ctx context.Context, v *archiver, w *work, old *replaced) error {
 	kept := func(err error) error { return fmt.Errorf("the old archive was kept as %s: %w", old.path, err) }
-	held, err := v.look(ctx, old.path)
+	held, err := protect.LookAt(ctx, old.path)
 	if err != nil {
 		return kept(err)
 	}
 	if held.Damage != nil {
 		return kept(held.Damage)
 	}
-	dir, err := v.TargetFolder(rep.Target, in)
+	dir, err := w.Target(w.rep.Target, w.in).Folder()
 	if err != nil {
 		return kept(err)
 	}
 	defer dir.Close()
-	f, st, err := nofollow.File(dir, filepath.Base(rep.Target), os.O_RDONLY)
+	f, st, err := nofollow.File(dir, filepath.Base(w.rep.Target), os.O_RDONLY)
 	if err != nil {
 		return kept(err)
 	}
@@ -173,14 +170,14 @@ func (c *changes) remove(ctx context.Context, v *archiver, in *fileio.Input, rep
 	if err := protect.Settled(f, dir); err != nil {
 		return kept(err)
 	}
-	if err := protect.Durable(v.Mounts, "the new archive", f, dir); err != nil {
+	if err := protect.Durable(v.run.In.Mounts, "the new archive", f, dir); err != nil {
 		return kept(err)
 	}
-	if err := v.restoresSource(ctx, f, st.Size(), rep); err != nil {
-		return kept(fmt.Errorf("%s: %w", rep.Target, err))
+	if err := v.restoresSource(ctx, w, f, st.Size()); err != nil {
+		return kept(fmt.Errorf("%s: %w", w.rep.Target, err))
 	}
 	// Last, since other runs may delete sources meanwhile.
-	if err := v.Receipts.Vouched(ctx, old.path, old.st, held); err != nil {
+	if err := v.run.Rules.Receipts.Vouched(ctx, old.path, old.st, held); err != nil {
 		return kept(err)
 	}
 	if err := protect.RemoveArchive(dir, filepath.Base(old.path), old.st, nil); err != nil {

@@ -44,12 +44,12 @@ func (c *copies) check(deletes bool) error {
 }
 
 // prove proves as many copies of an archive as are asked for, each on a file system or in a store of its
-// own, and returns where they are. main is the archive, rep describes it.
-func (c *copies) prove(ctx context.Context, v *archiver, main *os.File, rep *archiveReport) ([]string, error) {
+// own, and returns where they are. main is the archive.
+func (c *copies) prove(ctx context.Context, v *archiver, w *work, main *os.File) ([]string, error) {
 	if c.n <= 1 {
 		return nil, nil
 	}
-	first, err := v.Mounts.Of(main)
+	first, err := v.run.In.Mounts.Of(main)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func (c *copies) prove(ctx context.Context, v *archiver, main *os.File, rep *arc
 		place *storage.Place
 		path  string
 	}
-	have := []copy{{first, rep.Target}}
+	have := []copy{{first, w.rep.Target}}
 	var proved []string
 	var failed error
 	var weak *storage.WeakError
@@ -65,8 +65,8 @@ func (c *copies) prove(ctx context.Context, v *archiver, main *os.File, rep *arc
 		if len(proved) == c.n-1 {
 			break
 		}
-		path := urls.Below(at, rep.below)
-		place, err := v.proveCopy(ctx, path, rep)
+		path := urls.Below(at, w.rep.below)
+		place, err := v.proveCopy(ctx, w, path)
 		for _, other := range have {
 			if err != nil {
 				break
@@ -92,8 +92,8 @@ func (c *copies) prove(ctx context.Context, v *archiver, main *os.File, rep *arc
 
 // proveCopy reads a copy of an archive without its index. It returns where it is stored. A local copy is
 // flushed to disk first.
-func (v *archiver) proveCopy(ctx context.Context, path string, rep *archiveReport) (*storage.Place, error) {
-	in, err := v.Open(ctx, path)
+func (v *archiver) proveCopy(ctx context.Context, w *work, path string) (*storage.Place, error) {
+	in, err := v.run.In.Open(ctx, path)
 	if err != nil {
 		return nil, err
 	}
@@ -104,28 +104,28 @@ func (v *archiver) proveCopy(ctx context.Context, path string, rep *archiveRepor
 			return nil, err
 		}
 		defer done()
-		if err := protect.Durable(v.Mounts, "it", in.File, dir); err != nil {
+		if err := protect.Durable(v.run.In.Mounts, "it", in.File, dir); err != nil {
 			return nil, err
 		}
 		if err := protect.Settled(in.File, dir); err != nil {
 			return nil, err
 		}
 	}
-	place, err := v.Stored(in)
+	place, err := v.run.In.Stored(in)
 	if err != nil {
 		return nil, err
 	}
-	if err := v.restoresSource(ctx, in.R, in.Size, rep); err != nil {
+	if err := v.restoresSource(ctx, w, in.R, in.Size); err != nil {
 		return nil, err
 	}
 	return place, in.Changed()
 }
 
 // restoresSource reads an archive of size bytes without its index, and returns an error unless it restores the source.
-func (v *archiver) restoresSource(ctx context.Context, r io.ReaderAt, size int64, rep *archiveReport) error {
-	w, err := verify.Walk(ctx, r, size, &verify.WalkOptions{Workers: v.Workers, Memory: v.BlockMemory()})
-	if err == nil && (w.SHA256 != rep.SHA256 || w.ImageSize != rep.Size) {
-		err = fmt.Errorf("restores %d bytes with SHA-256 %s, expected %d with %s", w.ImageSize, w.SHA256, rep.Size, rep.SHA256)
+func (v *archiver) restoresSource(ctx context.Context, w *work, r io.ReaderAt, size int64) error {
+	got, err := verify.Walk(ctx, r, size, &verify.WalkOptions{Workers: w.Limits.Workers, Memory: w.Limits.BlockMemory()})
+	if err == nil && (got.SHA256 != w.rep.SHA256 || got.ImageSize != w.rep.Size) {
+		err = fmt.Errorf("restores %d bytes with SHA-256 %s, expected %d with %s", got.ImageSize, got.SHA256, w.rep.Size, w.rep.SHA256)
 	}
 	return err
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"sync/atomic"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/protect"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 	"github.com/cdfz-format/cdfz/internal/s3"
@@ -56,17 +56,14 @@ type planSum struct {
 func (v *archiver) dryRun(ctx context.Context) {
 	var planned []fileio.File
 	total := int64(0)
-	fresh := *v
-	fresh.sum = archiveSum{}
 	var fate *fates
 	if v.proof.deletes {
 		fate = new(fates)
 	}
-	v.StartProgress("dry run", v.files.Sizes()...)
-	v.Parallel(ctx, v.files, cli.Work{Failed: v.failed, Fixed: 8 << 20, One: func(a *cli.Run, j fileio.File) (func(), error) {
-		w := fresh
-		w.Run, w.opts.Workers = a, a.Workers
-		rep, source, err := w.plan(ctx, j)
+	v.run.Term.StartProgress("dry run", v.files.Sizes()...)
+	v.run.Parallel(ctx, v.files, cli.Work{Failed: v.failed, Fixed: 8 << 20, One: func(ctx context.Context, j *cli.Job) (func(), error) {
+		w := &work{Job: j, rep: &archiveReport{File: terminal.ReportName(j.Name)}}
+		rep, source, err := v.plan(ctx, w)
 		return func() {
 			v.sum.add(&w.sum)
 			if fate != nil && source != nil {
@@ -75,13 +72,14 @@ func (v *archiver) dryRun(ctx context.Context) {
 			if rep == nil {
 				return
 			}
-			j.Size = rep.Size
-			planned = append(planned, j)
+			f := j.File
+			f.Size = rep.Size
+			planned = append(planned, f)
 			total += rep.Size
-			if v.JSON {
-				v.Emit(rep)
+			if v.run.Term.JSON {
+				v.run.Term.Emit(rep)
 			} else {
-				v.Report("%s -> %s, %s", rep.File, rep.Target, display.Size(rep.Size))
+				v.run.Term.Report("%s -> %s, %s", rep.File, rep.Target, display.Size(rep.Size))
 			}
 		}, err
 	}})
@@ -94,11 +92,11 @@ func (v *archiver) dryRun(ctx context.Context) {
 	for _, n := range v.needs(planned) {
 		n.report(v, s.stored/float64(max(total, 1)))
 	}
-	if fate != nil && !v.JSON {
-		v.Report("dry run: %s", fate.text())
+	if fate != nil && !v.run.Term.JSON {
+		v.run.Term.Report("dry run: %s", fate.text())
 	}
-	if v.JSON {
-		v.Emit(struct {
+	if v.run.Term.JSON {
+		v.run.Term.Emit(struct {
 			Summary planSum `json:"summary"`
 		}{sum})
 		return
@@ -111,71 +109,54 @@ func (v *archiver) dryRun(ctx context.Context) {
 	if sum.Unchanged > 0 {
 		line += fmt.Sprintf("; %d archived before", sum.Unchanged)
 	}
-	v.Report("%s%s", line, v.files.SummaryTail(ctx, sum.Failed))
+	v.run.Term.Report("%s%s", line, v.files.SummaryTail(ctx, sum.Failed))
 }
 
 // plan returns what would be done with a file. rep is nil if it is archived already. source is what
 // --delete-source would do with it. The error is that of a run, as far as it can be known before.
-func (v *archiver) plan(ctx context.Context, j fileio.File) (rep, source *planReport, err error) {
-	in, err := v.openImage(ctx, j)
+func (v *archiver) plan(ctx context.Context, w *work) (rep, source *planReport, err error) {
+	if w.in, err = v.run.In.OpenFile(ctx, w.File); err != nil {
+		return nil, nil, err
+	}
+	defer w.in.Close()
+	if err := v.aim(ctx, w); err != nil {
+		return nil, nil, err
+	}
+	d, err := v.decide(ctx, w)
+	if err == nil && d.Action == protect.Done {
+		err = v.finish(ctx, w, d.found)
+	}
+	if err == nil && d.Action != protect.Done && d.older == nil {
+		err = v.canMake(w, d)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
-	defer in.Close()
-	size := in.Size
-	if in.Stat != nil {
-		size = in.Stat.Size() // of a compressed source
+	source = &planReport{w.rep.File, w.rep.Target, w.in.Size, ""}
+	if w.in.Stat != nil {
+		source.Size = w.in.Stat.Size() // of a compressed source
 	}
-	path, done, err := v.planOpen(ctx, j, in)
-	if err != nil {
-		return nil, nil, err
-	}
-	source = &planReport{terminal.ReportName(j.Name), path, size, ""}
 	if v.proof.deletes {
-		below := filepath.ToSlash(v.imageName(ctx, j, j.Rel) + fileio.Suffix)
-		if v.Dest != "" && !v.IsDirDest() {
-			below = filepath.Base(path)
-		}
-		source.Kept = v.keeps(ctx, j, in, path, below)
+		source.Kept = v.keeps(ctx, w)
 	}
-	if !done {
-		rep = &planReport{source.File, path, in.Size, source.Kept}
+	if d.Action != protect.Done {
+		rep = &planReport{source.File, source.Target, w.in.Size, source.Kept}
 	}
 	return rep, source, nil
 }
 
-// planOpen returns the target of an open file, and whether that is done.
-func (v *archiver) planOpen(ctx context.Context, j fileio.File, in *fileio.Input) (path string, done bool, err error) {
-	if err := fileio.RefuseArchive(in); err != nil {
-		return "", false, err
-	}
-	rep := &archiveReport{File: terminal.ReportName(j.Name), Size: in.Size}
-	rep.image = v.imageName(ctx, j, fileio.BaseName(j.Name))
-	if rep.Target, err = v.target(ctx, j); err != nil {
-		return "", false, err
-	}
-	if v.Force {
-		if err := v.mayStart(ctx, in, rep.Target); err != nil {
-			return "", false, err
-		}
-	} else {
-		done, err := v.isDone(ctx, in, rep)
-		if v.changes.older(err) != nil {
-			return rep.Target, false, nil
-		}
-		if done || err != nil {
-			return rep.Target, done, err
-		}
-		if !s3.IsURL(rep.Target) {
-			if _, err := os.Lstat(rep.Target); err == nil {
-				return "", false, fmt.Errorf("%s: %w", rep.Target, atomicfile.ErrExists)
-			}
+// canMake returns the error that making the target would have, as far as it can be known before.
+func (v *archiver) canMake(w *work, d decision) error {
+	path := w.rep.Target
+	if d.Action == protect.Write && !s3.IsURL(path) {
+		if _, err := os.Lstat(path); err == nil {
+			return fmt.Errorf("%s: %w", path, atomicfile.ErrExists)
 		}
 	}
-	if _, err := cdf3.Read(in.R, in.Size); err != nil {
-		return "", false, err
+	if _, err := cdf3.Read(w.in.R, w.in.Size); err != nil {
+		return err
 	}
-	return rep.Target, false, v.CanMake(j, rep.Target)
+	return v.run.Targets.CanMake(w.File, path, w.Term)
 }
 
 // sampled is what the sample took.
@@ -187,7 +168,7 @@ type sampled struct {
 
 // pick is a file of the sample. It stands for the files before it, up to the previous one.
 type pick struct {
-	job  fileio.File
+	file fileio.File
 	size int64 // bytes that it stands for
 }
 
@@ -212,20 +193,18 @@ func (v *archiver) sample(ctx context.Context, planned []fileio.File, total int6
 	list := picks(planned, total)
 	var files fileio.List
 	for i, p := range list {
-		p.job.N = i
-		files.Files = append(files.Files, p.job)
+		p.file.N = i
+		files.Files = append(files.Files, p.file)
 	}
 	var s sampled
 	known := int64(0) // bytes that stand for what was sampled
 	start := time.Now()
-	v.StartProgress("sample", files.Sizes()...)
-	v.Parallel(ctx, files, cli.Work{Failed: func(string, error) {}, Fixed: 48 << 20, PerByte: 6, One: func(a *cli.Run, j fileio.File) (func(), error) {
+	v.run.Term.StartProgress("sample", files.Sizes()...)
+	v.run.Parallel(ctx, files, cli.Work{Failed: func(string, error) {}, Fixed: 48 << 20, PerByte: 6, One: func(ctx context.Context, j *cli.Job) (func(), error) {
 		if time.Since(start) > sampleTime {
 			return nil, nil
 		}
-		w := *v
-		w.Run, w.opts.Workers = a, a.Workers
-		size, stored, err := w.sampleOne(ctx, j)
+		size, stored, err := v.sampleOne(ctx, j)
 		return func() {
 			if err == nil && size > 0 {
 				s.size += size
@@ -243,13 +222,13 @@ func (v *archiver) sample(ctx context.Context, planned []fileio.File, total int6
 
 // sampleOne archives a file in memory and reads it back. It ends within sampleTime and returns the bytes
 // that were archived until then. A file that is larger than sampleBytes is not kept and not read back.
-func (v *archiver) sampleOne(ctx context.Context, j fileio.File) (size, stored int64, err error) {
-	in, err := v.openImage(ctx, j)
+func (v *archiver) sampleOne(ctx context.Context, j *cli.Job) (size, stored int64, err error) {
+	in, err := v.openImage(ctx, j.File)
 	if err != nil {
 		return 0, 0, err
 	}
 	defer in.Close()
-	_, opts, err := v.optionsFor(in)
+	_, opts, err := v.optionsFor(j, in)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -267,16 +246,16 @@ func (v *archiver) sampleOne(ctx context.Context, j fileio.File) (size, stored i
 	}
 	made := bytes.NewReader(b.kept.Bytes())
 	if !v.noCheck {
-		f, err := archive.New(ctx, made, made.Size(), &archive.OpenOptions{Workers: v.opts.Workers, Cache: -1})
+		f, err := archive.New(ctx, made, made.Size(), &archive.OpenOptions{Workers: j.Limits.Workers, Cache: -1})
 		if err != nil {
 			return 0, 0, err
 		}
-		if err := f.Image().Copy(ctx, nil, &archive.CopyOptions{Workers: v.opts.Workers, Memory: v.BlockMemory()}); err != nil {
+		if err := f.Image().Copy(ctx, nil, &archive.CopyOptions{Workers: j.Limits.Workers, Memory: j.Limits.BlockMemory()}); err != nil {
 			return 0, 0, err
 		}
 	}
 	if v.proof.name != "" {
-		if _, err := verify.Walk(ctx, made, made.Size(), &verify.WalkOptions{Workers: v.opts.Workers, Memory: v.BlockMemory()}); err != nil {
+		if _, err := verify.Walk(ctx, made, made.Size(), &verify.WalkOptions{Workers: j.Limits.Workers, Memory: j.Limits.BlockMemory()}); err != nil {
 			return 0, 0, err
 		}
 	}

@@ -55,22 +55,22 @@ func (f *fates) text() string {
 }
 
 // keeps returns the reason why --delete-source would keep a source, as far as it can be known before.
-func (v *archiver) keeps(ctx context.Context, j fileio.File, in *fileio.Input, target, below string) string {
-	if in.File == nil {
+func (v *archiver) keeps(ctx context.Context, w *work) string {
+	if w.in.File == nil {
 		return "not a local file"
 	}
-	if st, err := os.Lstat(j.Name); err == nil && st.Mode()&fs.ModeSymlink != 0 {
+	if st, err := os.Lstat(w.Name); err == nil && st.Mode()&fs.ModeSymlink != 0 {
 		return "a symbolic link"
 	}
-	if err := fileio.CanRemove(filepath.Dir(j.Name)); err != nil {
+	if err := fileio.CanRemove(filepath.Dir(w.Name)); err != nil {
 		return "no permission to remove it: " + err.Error()
 	}
-	if err := v.proof.staysAt(v, target); err != nil {
+	if err := v.proof.staysAt(v, w.rep.Target); err != nil {
 		return err.Error()
 	}
 	found := 1
 	for _, place := range v.proof.copies.places {
-		if c, err := v.Open(ctx, urls.Below(place, below)); err == nil {
+		if c, err := v.run.In.Open(ctx, urls.Below(place, w.rep.below)); err == nil {
 			c.Close()
 			found++
 		}
@@ -94,7 +94,7 @@ func (p *proof) staysAt(v *archiver, target string) error {
 		if err != nil {
 			return fmt.Errorf("the folder of %s: %w", file.what, atomicfile.Cause(err))
 		}
-		err = protect.Durable(v.Mounts, file.what, f, nil)
+		err = protect.Durable(v.run.In.Mounts, file.what, f, nil)
 		f.Close()
 		if err != nil {
 			return err
@@ -122,7 +122,7 @@ func (v *archiver) needs(planned []fileio.File) []*need {
 	var rooms fileio.Rooms
 	var list []*need
 	for _, j := range planned {
-		room := rooms.Of(&v.IO, j)
+		room := rooms.Of(v.run.Targets, j)
 		if room == nil {
 			continue
 		}
@@ -144,13 +144,13 @@ func (n *need) report(v *archiver, ratio float64) {
 	if ratio > 0 {
 		bytes, known = int64(float64(n.size)*ratio), "as in the sample"
 	}
-	if !v.JSON {
-		v.Report("dry run: %s: %s free for %s of archives, if they are %s; archives that are replaced are not counted", n.Place, display.Size(n.Bytes), display.Size(bytes), known)
+	if !v.run.Term.JSON {
+		v.run.Term.Report("dry run: %s: %s free for %s of archives, if they are %s; archives that are replaced are not counted", n.Place, display.Size(n.Bytes), display.Size(bytes), known)
 	}
 	switch {
 	case bytes > n.Bytes:
-		v.FailFile(n.Place, fmt.Errorf("expected room for %s of archives (%s), found %s free", display.Size(bytes), known, display.Size(n.Bytes)))
+		v.run.Term.FailFile(n.Place, fmt.Errorf("expected room for %s of archives (%s), found %s free", display.Size(bytes), known, display.Size(n.Bytes)))
 	case n.Files >= 0 && n.files > n.Files:
-		v.FailFile(n.Place, fmt.Errorf("expected room for %s, found %d free", display.Count(n.files, "file"), n.Files))
+		v.run.Term.FailFile(n.Place, fmt.Errorf("expected room for %s, found %d free", display.Count(n.files, "file"), n.Files))
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/protect"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 	"github.com/cdfz-format/cdfz/internal/runlog"
 	"github.com/cdfz-format/cdfz/internal/s3"
@@ -28,24 +28,24 @@ const waitFor = time.Minute
 
 // others is what a run knows of other runs over the same files.
 type others struct {
-	waits bool       // for locks, instead of leaving the file for later
-	busy  bool       // the file is locked and left for later
-	once  *sync.Once // of the message that it waits
+	waits bool          // for locks, instead of leaving the file for later
+	once  sync.Once     // of the message that it waits
+	left  []fileio.File // that another program has locked
 }
 
 // lock locks a source until it is closed. It returns false if another program has locked it.
-func (v *archiver) lock(ctx context.Context, in *fileio.Input) bool {
-	if in.File == nil || v.Dest == terminal.StdoutName {
+func (v *archiver) lock(ctx context.Context, w *work) bool {
+	if w.in.File == nil || v.run.Dest.IsStdout() {
 		return true
 	}
-	for start := time.Now(); errors.Is(atomicfile.Lock(in.File), atomicfile.ErrLocked); {
+	for start := time.Now(); errors.Is(atomicfile.Lock(w.in.File), atomicfile.ErrLocked); {
 		switch {
 		case !v.others.waits:
 			return false
 		case ctx.Err() != nil || time.Since(start) > waitFor:
 			return true
 		}
-		v.others.once.Do(func() { v.Message("another program is archiving the same files; waiting for it") })
+		v.others.once.Do(func() { w.Term.Message("another program is archiving the same files; waiting for it") })
 		cli.Pause(ctx)
 	}
 	return true
@@ -53,11 +53,11 @@ func (v *archiver) lock(ctx context.Context, in *fileio.Input) bool {
 
 // gone reports whether another run has archived and deleted a source that is gone, and passes over
 // it. Unless this run has made it, the archive must have the source's time and size.
-func (v *archiver) gone(ctx context.Context, j fileio.File) bool {
-	if j.Modified.IsZero() || j.Place == "" || s3.IsURL(v.Dest) {
+func (v *archiver) gone(ctx context.Context, w *work) bool {
+	if w.Modified.IsZero() || w.Place == "" || s3.IsURL(v.run.Dest.Name) {
 		return false
 	}
-	old, err := v.Open(ctx, j.Place)
+	old, err := v.run.In.Open(ctx, w.Place)
 	if err != nil {
 		return false
 	}
@@ -67,65 +67,48 @@ func (v *archiver) gone(ctx context.Context, j fileio.File) bool {
 		return false
 	}
 	info, ok := f.Info()
-	own := v.Taken(j.Place) // this run has compared the sources of the target
-	compressed := v.unpacks && info.ImageName != filepath.Base(j.Name)
-	same := old.Stat.ModTime().Equal(j.Modified) && (info.ImageSize == j.Size || compressed)
+	own := v.run.Targets.Taken(w.Place) // this run has compared the sources of the target
+	compressed := v.unpacks && info.ImageName != filepath.Base(w.Name)
+	same := old.Stat.ModTime().Equal(w.Modified) && (info.ImageSize == w.Size || compressed)
 	if !ok || info.Loss != nil || !own && !same {
 		return false
 	}
-	v.passOver(j.Name, terminal.ReportName(j.Name), "archived in "+j.Place+", and its source is gone", false)
+	v.passOver(w, w.Name, "archived in "+w.Place+", and its source is gone", false)
 	if !own {
-		v.sum.met++
+		w.sum.met++
 	}
 	return true
 }
 
-// met reports whether another run has archived the input meanwhile, as the error of making the
-// archive tells, and passes over it.
-func (v *archiver) met(ctx context.Context, in *fileio.Input, rep *archiveReport, cause error) (bool, error) {
-	if !errors.Is(cause, fs.ErrExist) || v.Force || v.existing == existingNever {
-		return false, cause
+// met passes over a file that another run has archived meanwhile, as cause, the error of making the archive, tells. It
+// returns the error of the file.
+func (v *archiver) met(ctx context.Context, w *work, d decision, cause error) error {
+	if !errors.Is(cause, fs.ErrExist) || d.Action == protect.Replace || v.existing == existingNever {
+		return cause
 	}
-	done, err := v.isDone(ctx, in, rep)
+	d, err := v.decide(ctx, w)
 	switch {
 	case err != nil:
-		return false, err
-	case !done:
-		return false, cause
+		return err
+	case d.Action != protect.Done:
+		return cause
 	}
-	v.sum.met++
-	return true, nil
+	if err := v.finish(ctx, w, d.found); err != nil {
+		return err
+	}
+	w.sum.met++
+	return nil
 }
 
 // passOver counts and reports a file that is already archived.
-func (v *archiver) passOver(name, file, reason string, always bool) {
-	v.sum.Unchanged++
-	v.Entry.Outcome = runlog.Unchanged
-	v.PassOver()
+func (v *archiver) passOver(w *work, name, reason string, always bool) {
+	w.sum.Unchanged++
+	w.Entry.Outcome = runlog.Unchanged
+	w.Term.PassOver()
 	switch {
-	case v.JSON:
-		v.Emit(fileio.Skipped{File: file, Reason: reason})
-	case v.Verbose || !v.files.Folders || always:
-		v.Report("%s: %s", name, reason)
+	case w.Term.JSON:
+		w.Term.Emit(fileio.Skipped{File: w.rep.File, Reason: reason})
+	case w.Term.Verbose || !v.files.Folders || always:
+		w.Term.Report("%s: %s", name, reason)
 	}
-}
-
-// all archives files. It returns those that another program has locked.
-func (v *archiver) all(ctx context.Context, files fileio.List, waits bool) fileio.List {
-	left := fileio.List{Folders: files.Folders}
-	fresh := *v // sums in v change while files are at work
-	fresh.sum = archiveSum{}
-	fresh.others = others{waits: waits, once: new(sync.Once)}
-	v.Parallel(ctx, files, cli.Work{Failed: v.failed, Fixed: 48 << 20, PerByte: 6, One: func(a *cli.Run, j fileio.File) (func(), error) {
-		w := fresh
-		w.Run, w.opts.Workers = a, a.Workers
-		err := w.one(ctx, j)
-		return func() {
-			v.sum.add(&w.sum)
-			if w.others.busy {
-				left.Files = append(left.Files, j)
-			}
-		}, err
-	}})
-	return left
 }

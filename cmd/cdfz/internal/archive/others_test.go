@@ -14,6 +14,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 )
 
 // TestMet finds a target that another run has made since the work on the file began, as on file
@@ -39,18 +40,18 @@ func TestMet(t *testing.T) {
 		require.NoError(t, os.RemoveAll(target))
 		_, err := archive.WriteFile(t.Context(), target, bytes.NewReader(c.image), int64(len(c.image)), nil, nil)
 		require.NoError(t, err)
-		v := &archiver{Run: cli.New(strings.NewReader(""), io.Discard, io.Discard), existing: c.existing}
-		v.Force = c.force
-		in, err := v.Open(t.Context(), source)
+		v := &archiver{run: cli.New(strings.NewReader(""), io.Discard, io.Discard), existing: c.existing}
+		v.run.Rules.Force = c.force
+		in, err := v.run.In.Open(t.Context(), source)
 		require.NoError(t, err)
-		done, err := v.met(t.Context(), in, &archiveReport{File: source, Target: target}, cause)
+		w := &work{Job: v.run.Job(fileio.File{Name: source}), in: in, rep: &archiveReport{File: source, Target: target}}
+		err = v.met(t.Context(), w, decision{Decision: v.run.Rules.Decide()}, cause)
 		require.NoError(t, in.Close())
 		if c.text == "" {
 			require.NoError(t, err)
-			require.EqualValues(t, 1, v.sum.met)
+			require.EqualValues(t, 1, w.sum.met)
 		} else {
 			require.ErrorContains(t, err, c.text)
 		}
-		require.Equal(t, c.text == "", done)
 	}
 }

@@ -41,15 +41,15 @@ func (p *proof) check(v *archiver, args []string) error {
 		return nil
 	case p.name == terminal.StdoutName:
 		return errors.New("--receipts: expected the name of a file, found -")
-	case v.Dest == terminal.StdoutName:
+	case v.run.Dest.IsStdout():
 		return errors.New("--receipts: the archive goes to standard output")
 	case remote.IsURL(p.name):
 		return errors.New("--receipts: expected the name of a file, found a URL")
-	case s3.IsURL(v.Dest) && p.deletes:
+	case s3.IsURL(v.run.Dest.Name) && p.deletes:
 		return errors.New("--delete-source: the archive goes to an object store, expected a local one")
 	case len(v.specs.Lossy()) > 0:
 		return errors.New("--receipts: contradicts --lossy, whose archives do not restore the source")
-	case v.Select.Balance && p.deletes:
+	case v.run.Select.Balance && p.deletes:
 		return terminal.Hinted(errors.New("--delete-source: contradicts --balance: shards that begin later would be divided from other files"), "--shard without --balance divides by name alone")
 	case v.noCheck && p.deletes:
 		return errors.New("--delete-source: contradicts --no-check")
@@ -71,7 +71,8 @@ func (p *proof) close() error {
 }
 
 // settle writes the receipt of a new archive, and deletes the source.
-func (p *proof) settle(ctx context.Context, v *archiver, in *fileio.Input, rep *archiveReport) error {
+func (p *proof) settle(ctx context.Context, v *archiver, w *work) error {
+	in, rep := w.in, w.rep
 	if p.file == nil {
 		return nil
 	}
@@ -81,12 +82,12 @@ func (p *proof) settle(ctx context.Context, v *archiver, in *fileio.Input, rep *
 	if rep.Loss != nil {
 		return fmt.Errorf("%w: the archive does not restore its bytes", protect.ErrKept)
 	}
-	t, err := p.openTarget(ctx, v, in, rep.Target)
+	t, err := p.openTarget(ctx, v, w)
 	if err != nil {
 		return err
 	}
 	defer t.Close()
-	if err := v.restoresSource(ctx, t.R, t.Size, rep); err != nil {
+	if err := v.restoresSource(ctx, w, t.R, t.Size); err != nil {
 		if errors.Is(err, archive.ErrCorrupt) {
 			return fmt.Errorf("%s does not restore from its local headers: %w", rep.Target, err)
 		}
@@ -116,7 +117,7 @@ func (p *proof) settle(ctx context.Context, v *archiver, in *fileio.Input, rep *
 		missing = p.keeps(v, in, t)
 	}
 	if p.deletes && missing == nil {
-		if rec.Copies, missing = p.copies.prove(ctx, v, t.File, rep); missing != nil && ctx.Err() != nil {
+		if rec.Copies, missing = p.copies.prove(ctx, v, w, t.File); missing != nil && ctx.Err() != nil {
 			return ctx.Err()
 		}
 	}
@@ -131,8 +132,8 @@ func (p *proof) settle(ctx context.Context, v *archiver, in *fileio.Input, rep *
 			return err
 		}
 	}
-	if v.changes.removes || v.ReplaceOther {
-		v.Receipts.Proved(rec.Archive)
+	if v.changes.removes || v.run.Rules.ReplaceOther {
+		v.run.Rules.Receipts.Proved(rec.Archive)
 	}
 	if missing != nil {
 		return fmt.Errorf("%w: %w", protect.ErrKept, missing)
@@ -160,7 +161,7 @@ func (p *proof) settle(ctx context.Context, v *archiver, in *fileio.Input, rep *
 // keeps returns an error unless what stays when a source is deleted is stored where it lasts, and the source
 // is a file of its own.
 func (p *proof) keeps(v *archiver, in, t *fileio.Input) error {
-	source, err := v.Stored(in)
+	source, err := v.run.In.Stored(in)
 	if err != nil {
 		return err
 	}
@@ -172,7 +173,7 @@ func (p *proof) keeps(v *archiver, in, t *fileio.Input) error {
 		return err
 	}
 	defer done()
-	if err := protect.Durable(v.Mounts, "the archive", t.File, dir); err != nil {
+	if err := protect.Durable(v.run.In.Mounts, "the archive", t.File, dir); err != nil {
 		return err
 	}
 	return p.weak
@@ -180,14 +181,15 @@ func (p *proof) keeps(v *archiver, in, t *fileio.Input) error {
 
 // openTarget opens an archive. If the source is to be deleted, the archive is flushed, and it must
 // be a file in the folder where archives of this run are made.
-func (p *proof) openTarget(ctx context.Context, v *archiver, in *fileio.Input, path string) (*fileio.Input, error) {
+func (p *proof) openTarget(ctx context.Context, v *archiver, w *work) (*fileio.Input, error) {
+	path := w.rep.Target
 	if !p.deletes {
 		if s3.IsURL(path) {
-			return v.Open(ctx, path)
+			return v.run.In.Open(ctx, path)
 		}
 		return fileio.OpenRegular(path, os.O_RDONLY)
 	}
-	dir, err := v.TargetFolder(path, in)
+	dir, err := w.Target(path, w.in).Folder()
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", protect.ErrKept, err)
 	}
@@ -223,7 +225,8 @@ func (p *proof) inPlace(path string, st fs.FileInfo) error {
 // settleDone does the same for an archive of an earlier run, which may have been stopped.
 // The source is read for its SHA-256 before it is deleted: until now, its time may be all
 // that was compared. Without --delete-source, archives with a receipt need no other.
-func (p *proof) settleDone(ctx context.Context, v *archiver, in *fileio.Input, e *found, rep *archiveReport) error {
+func (p *proof) settleDone(ctx context.Context, v *archiver, w *work, e *found) error {
+	rep := w.rep
 	if p.file == nil {
 		return nil
 	}
@@ -236,14 +239,14 @@ func (p *proof) settleDone(ctx context.Context, v *archiver, in *fileio.Input, e
 			return err
 		}
 	}
-	sum, err := v.sumOf(ctx, in)
+	sum, err := v.sumOf(ctx, w)
 	if err != nil {
 		return err
 	}
 	if sum != rep.SHA256 {
-		return v.differs(ctx, in, e)
+		return v.differs(ctx, w, e)
 	}
-	return p.settle(ctx, v, in, rep)
+	return p.settle(ctx, v, w)
 }
 
 // absolute returns a FILE argument as it is in receipts.
@@ -260,11 +263,11 @@ func (p *proof) open(ctx context.Context, v *archiver) error {
 	if p.name == "" {
 		return nil
 	}
-	return v.Await(ctx, p.name, func() (err error) {
+	return v.run.Await(ctx, p.name, func() (err error) {
 		if p.file, err = receiptfile.Open(p.name); err != nil {
 			return err
 		}
-		v.Receipts.Use(p.file)
+		v.run.Rules.Receipts.Use(p.file)
 		if !p.deletes {
 			return nil
 		}
@@ -273,7 +276,7 @@ func (p *proof) open(ctx context.Context, v *archiver) error {
 			return err
 		}
 		defer f.Close()
-		p.weak = protect.Durable(v.Mounts, "the file of receipts", f, nil)
+		p.weak = protect.Durable(v.run.In.Mounts, "the file of receipts", f, nil)
 		return nil
 	})
 }
@@ -286,7 +289,7 @@ func (p *proof) of(ctx context.Context, a *cli.Run, path string) ([]receiptfile.
 		return nil, err
 	}
 	list, err := p.file.Index().OfArchive(ctx, abs)
-	if place := a.Place(path); err == nil && !s3.IsURL(path) && place != abs {
+	if place := a.Targets.Place(path); err == nil && !s3.IsURL(path) && place != abs {
 		var more []receiptfile.Found
 		more, err = p.file.Index().OfArchive(ctx, place)
 		list = append(list, more...)

@@ -9,7 +9,6 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/receiptfile"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/report"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/filters"
 )
 
@@ -98,18 +97,20 @@ func (r *archiveReport) describe(f *archive.File, given []archive.VarFilter) {
 	r.Warnings = append(r.Warnings, unused...)
 }
 
-func (v *archiver) done(rep *archiveReport) {
-	v.Entry.ArchiveSize, v.Entry.Ratio, v.Entry.SHA256 = rep.ArchiveSize, rep.Ratio, rep.SHA256
-	v.sum.Files++
-	v.countDeleted(rep)
-	v.sum.Size += rep.Size
-	v.sum.ArchiveSize += rep.ArchiveSize
+// done counts and reports a new archive.
+func (v *archiver) done(w *work) {
+	rep := w.rep
+	w.Entry.ArchiveSize, w.Entry.Ratio, w.Entry.SHA256 = rep.ArchiveSize, rep.Ratio, rep.SHA256
+	w.sum.Files++
+	w.countDeleted()
+	w.sum.Size += rep.Size
+	w.sum.ArchiveSize += rep.ArchiveSize
 	switch {
-	case v.Dest == terminal.StdoutName:
-	case v.JSON:
-		v.Emit(rep)
+	case v.run.Dest.IsStdout():
+	case w.Term.JSON:
+		w.Term.Emit(rep)
 	default:
-		v.Report("%s: %s -> %s, ratio %.2f, %s, %s%s", rep.File, display.Size(rep.Size), display.Size(rep.ArchiveSize), rep.Ratio,
+		w.Term.Report("%s: %s -> %s, ratio %.2f, %s, %s%s", rep.File, display.Size(rep.Size), display.Size(rep.ArchiveSize), rep.Ratio,
 			display.Speed(rep.Size, rep.Seconds), rep.xarray(), rep.deletion())
 	}
 }
@@ -148,8 +149,8 @@ func (r *archiveReport) deletion() string {
 	return text
 }
 
-func (v *archiver) countDeleted(rep *archiveReport) {
-	if rep.Deleted {
-		v.sum.Deleted++
+func (w *work) countDeleted() {
+	if w.rep.Deleted {
+		w.sum.Deleted++
 	}
 }

@@ -33,11 +33,11 @@ func TestSwapBeforeProof(t *testing.T) {
 	}
 	sum := sha256.Sum256(image)
 	for _, to := range []string{outside, base, ""} {
-		v := &archiver{Run: cli.New(nil, io.Discard, io.Discard), proof: proof{name: filepath.Join(base, "r.jsonl"), deletes: true}}
+		v := &archiver{run: cli.New(nil, io.Discard, io.Discard), proof: proof{name: filepath.Join(base, "r.jsonl"), deletes: true}}
 		require.NoError(t, v.proof.open(t.Context(), v))
-		files := v.Find(t.Context(), []string{tree}, fileio.Classic, func(string, error) {})
+		files := v.run.Find(t.Context(), []string{tree}, fileio.Classic, func(string, error) {})
 		require.Len(t, files.Files, 1)
-		in, err := v.OpenFile(t.Context(), files.Files[0])
+		in, err := v.run.In.OpenFile(t.Context(), files.Files[0])
 		require.NoError(t, err)
 		if to != "" {
 			require.NoError(t, os.Rename(filepath.Join(tree, "a"), moved))
@@ -45,7 +45,7 @@ func TestSwapBeforeProof(t *testing.T) {
 		}
 		name := files.Files[0].Name
 		rep := &archiveReport{File: name, Target: name + fileio.Suffix, Size: in.Size, SHA256: hex.EncodeToString(sum[:])}
-		err = v.proof.settle(t.Context(), v, in, rep)
+		err = v.proof.settle(t.Context(), v, &work{Job: v.run.Job(files.Files[0]), in: in, rep: rep})
 		if to != "" {
 			require.ErrorIs(t, err, protect.ErrKept)
 			require.ErrorContains(t, err, "is no longer "+rep.Target)

@@ -14,7 +14,7 @@ import (
 
 // imageName returns the name or path of the netCDF file in a source.
 func (v *archiver) imageName(ctx context.Context, j fileio.File, path string) string {
-	if v.unpacks && unpack.Is(ctx, v.Run, j) {
+	if v.unpacks && unpack.Is(ctx, v.run.In, j) {
 		return unpack.Name(path)
 	}
 	return path
@@ -22,13 +22,13 @@ func (v *archiver) imageName(ctx context.Context, j fileio.File, path string) st
 
 // target returns the target of a job.
 func (v *archiver) target(ctx context.Context, j fileio.File) (string, error) {
-	return v.TargetPath(j, func(s string) (string, error) { return v.imageName(ctx, j, s) + fileio.Suffix, nil })
+	return v.run.Targets.PathOf(j, func(s string) (string, error) { return v.imageName(ctx, j, s) + fileio.Suffix, nil })
 }
 
 // checkTargets checks the targets of all files before anything is written. Two files may have one
 // target only if they hold the same image. No target may be a source or the file of receipts.
 func (v *archiver) checkTargets(ctx context.Context) error {
-	if v.Dest == terminal.StdoutName {
+	if v.run.Dest.IsStdout() {
 		return v.checkReceipts(nil, nil)
 	}
 	targets := make(map[string][]int, len(v.files.Files)) // jobs by place
@@ -38,7 +38,7 @@ func (v *archiver) checkTargets(ctx context.Context) error {
 		if err != nil {
 			continue // the job reports it
 		}
-		j.Place = v.Place(path)
+		j.Place = v.run.Targets.Place(path)
 		targets[j.Place] = append(targets[j.Place], i)
 	}
 	sources := make(map[string]int, len(v.files.Files))
@@ -46,9 +46,9 @@ func (v *archiver) checkTargets(ctx context.Context) error {
 		if j.Name == terminal.StdinName || remote.IsURL(j.Name) {
 			continue
 		}
-		sources[v.Place(j.Name)] = i
+		sources[v.run.Targets.Place(j.Name)] = i
 		if to := linked(j.Name); to != j.Name {
-			sources[v.Place(to)] = i
+			sources[v.run.Targets.Place(to)] = i
 		}
 	}
 	if err := v.checkReceipts(targets, sources); err != nil {
@@ -61,7 +61,7 @@ func (v *archiver) checkTargets(ctx context.Context) error {
 		}
 		if s, ok := sources[j.Place]; ok && s != i {
 			// An archive with the name of an archive is no source; its job reports that.
-			if v.IsClassic(ctx, v.files.Files[s]) {
+			if v.run.In.IsClassic(ctx, v.files.Files[s]) {
 				return terminal.Hinted(fmt.Errorf("%s: its target is the source %s", terminal.ShowName(j.Name), terminal.ShowName(v.files.Files[s].Name)), targetsHint)
 			}
 		}
@@ -107,7 +107,7 @@ type imageSum struct {
 
 // openImage opens the netCDF file in a source.
 func (v *archiver) openImage(ctx context.Context, j fileio.File) (*fileio.Input, error) {
-	in, err := v.OpenFile(ctx, j)
+	in, err := v.run.In.OpenFile(ctx, j)
 	if err != nil || !v.unpacks {
 		return in, err
 	}
@@ -134,7 +134,7 @@ func (v *archiver) checkReceipts(targets map[string][]int, sources map[string]in
 	if v.proof.name == "" {
 		return nil
 	}
-	place := v.Place(linked(v.proof.name))
+	place := v.run.Targets.Place(linked(v.proof.name))
 	if list := targets[place]; len(list) > 0 {
 		return fmt.Errorf("--receipts %s: is the target of %s", v.proof.name, terminal.ShowName(v.files.Files[list[0]].Name))
 	}
@@ -163,7 +163,7 @@ func linked(name string) string {
 // checkEarlier returns an error if a receipt of an earlier run is for the same target, but for
 // another file than the one that is now to be archived there.
 func (v *archiver) checkEarlier(ctx context.Context) error {
-	if v.proof.file == nil || v.Force && v.ReplaceOther {
+	if v.proof.file == nil || v.run.Rules.Force && v.run.Rules.ReplaceOther {
 		return nil // each file is judged when it is replaced
 	}
 	for _, j := range v.files.Files {
@@ -171,7 +171,7 @@ func (v *archiver) checkEarlier(ctx context.Context) error {
 		if err != nil || remote.IsURL(j.Name) || j.Name == terminal.StdinName {
 			continue
 		}
-		list, err := v.proof.of(ctx, v.Run, path)
+		list, err := v.proof.of(ctx, v.run, path)
 		if err != nil {
 			return err
 		}

@@ -25,13 +25,12 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/filters"
-	"github.com/cdfz-format/cdfz/internal/atomicfile"
 	"github.com/cdfz-format/cdfz/internal/spec"
 )
 
 // bencher runs the verb bench.
 type bencher struct {
-	*cli.Run
+	run     *cli.Run
 	blocks  []int64
 	chains  []benchChain
 	repeat  int
@@ -81,7 +80,7 @@ var (
 
 // Command makes the verb bench.
 func Command(a *cli.Run) *cobra.Command {
-	v := &bencher{Run: a}
+	v := &bencher{run: a}
 	var blocks, chains []string
 	cmd := &cobra.Command{
 		Use:   "bench [flags] FILE",
@@ -110,8 +109,8 @@ shuffle+zstd or shuffle+zstd:19, or filters as -F takes them: 2|32015,19.`,
 			if err := v.parse(blocks, chains); err != nil {
 				return err
 			}
-			if err := v.run(cmd.Context(), args[0]); err != nil {
-				a.FailFile(terminal.ShowName(args[0]), err)
+			if err := v.do(cmd.Context(), args[0]); err != nil {
+				a.Term.FailFile(terminal.ShowName(args[0]), err)
 			}
 			return nil
 		},
@@ -141,7 +140,7 @@ func (v *bencher) parse(blocks, chains []string) error {
 		}
 		v.blocks = append(v.blocks, n)
 	}
-	if v.csvName == terminal.StdoutName && v.JSON {
+	if v.csvName == terminal.StdoutName && v.run.Term.JSON {
 		return errors.New("--json: the report cannot go to standard output together with the CSV")
 	}
 	if v.plot != "" && !strings.EqualFold(filepath.Ext(v.plot), ".svg") {
@@ -211,8 +210,8 @@ func parseBenchChain(s string) (benchChain, error) {
 	return b, chains.Check(b.chain)
 }
 
-func (v *bencher) run(ctx context.Context, name string) error {
-	in, err := v.Open(ctx, name)
+func (v *bencher) do(ctx context.Context, name string) error {
+	in, err := v.run.In.Open(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -226,29 +225,29 @@ func (v *bencher) run(ctx context.Context, name string) error {
 	}
 	outputs, err := v.outputs(ctx)
 	for _, o := range outputs {
-		defer o.file.Close()
+		defer o.sink.Abort()
 	}
 	if err != nil {
 		return err
 	}
-	rep := &benchReport{File: terminal.ReportName(name), Size: in.Size, Count: v.repeat, Workers: v.Workers}
+	rep := &benchReport{File: terminal.ReportName(name), Size: in.Size, Count: v.repeat, Workers: v.run.Limits.Workers}
 	if err := v.measure(ctx, in, h, rep); err != nil {
 		return err
 	}
 	markFronts(rep.Results)
 	for _, o := range outputs {
-		if err := o.write(o.file, rep); err != nil {
+		if err := o.write(o.sink, rep); err != nil {
 			return err
 		}
-		if err := v.Commit(o.file); err != nil {
+		if err := o.sink.Commit(ctx); err != nil {
 			return err
 		}
 	}
 	switch {
 	case v.csvName == terminal.StdoutName:
-		return writeCSV(v.Out, rep)
-	case v.JSON:
-		v.Emit(rep)
+		return writeCSV(v.run.Term.Out, rep)
+	case v.run.Term.JSON:
+		v.run.Term.Emit(rep)
 	default:
 		v.printBench(rep)
 	}
@@ -272,24 +271,24 @@ func (v *bencher) measure(ctx context.Context, in *fileio.Input, h *cdf3.Header,
 			rep.Count, most = 1, 1
 		}
 	}
-	if !v.Quiet {
+	if !v.run.Term.Quiet {
 		took, err := v.estimate(ctx, whole, h, rep.Count)
 		if err != nil {
 			return err
 		}
-		v.Message("%s of %s, written and read %s: about %s", display.Count(int64(len(cells)), "archive"), display.Size(in.Size),
+		v.run.Term.Message("%s of %s, written and read %s: about %s", display.Count(int64(len(cells)), "archive"), display.Size(in.Size),
 			display.Count(int64(rep.Count), "time"), took.Round(time.Second))
 	}
 	passes := 2 * rep.Count * len(cells)
-	v.StartProgress("bench", in.Size*int64(passes))
-	defer v.StopProgress()
+	v.run.Term.StartProgress("bench", in.Size*int64(passes))
+	defer v.run.Term.StopProgress()
 	pass := 0
 	step := func() func(int64) {
 		pass++
 		if pass > passes {
 			return nil
 		}
-		return v.Step(in.Name, in.Size, pass-1, passes)
+		return v.run.Term.Step(in.Name, in.Size, pass-1, passes)
 	}
 	for round := range most {
 		for i := range cells {
@@ -310,17 +309,17 @@ func (v *bencher) measure(ctx context.Context, in *fileio.Input, h *cdf3.Header,
 
 // output is a file that receives the result.
 type output struct {
-	file  *atomicfile.File
+	sink  *fileio.Sink
 	write func(io.Writer, *benchReport) error
 }
 
 // outputs starts the files for CSV and pictures, before anything is measured.
 func (v *bencher) outputs(ctx context.Context) (list []output, err error) {
 	add := func(name string, write func(io.Writer, *benchReport) error) {
-		var f *atomicfile.File
+		var s *fileio.Sink
 		if err == nil {
-			if f, err = v.Create(ctx, name, nil); err == nil {
-				list = append(list, output{f, write})
+			if s, err = v.run.Target(name, nil).Sink(ctx); err == nil {
+				list = append(list, output{s, write})
 			}
 		}
 	}
@@ -334,7 +333,7 @@ func (v *bencher) outputs(ctx context.Context) (list []output, err error) {
 }
 
 func (v *bencher) printBench(rep *benchReport) {
-	fmt.Fprintf(v.Out, "%s: %s, median of %d\n\n", display.Printable(terminal.ShowName(rep.File)), display.Size(rep.Size), rep.Count)
+	fmt.Fprintf(v.run.Term.Out, "%s: %s, median of %d\n\n", display.Printable(terminal.ShowName(rep.File)), display.Size(rep.Size), rep.Count)
 	rows := [][]string{{"filters", "block", "archive", "ratio", "write MB/s", "read MB/s", "point ms", "best"}}
 	for _, r := range rep.Results {
 		rows = append(rows, []string{
@@ -343,7 +342,7 @@ func (v *bencher) printBench(rep *benchReport) {
 			initials(r.Front),
 		})
 	}
-	display.WriteTable(v.Out, rows, false, true, true, true, true, true, true)
+	display.WriteTable(v.run.Term.Out, rows, false, true, true, true, true, true, true)
 }
 
 // initials joins the first letters of words.

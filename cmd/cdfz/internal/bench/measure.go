@@ -47,7 +47,7 @@ type runs struct {
 
 // options returns the options that write the archive of a cell.
 func (v *bencher) options(c benchChain, block int64) *archive.WriteOptions {
-	o := &archive.WriteOptions{Name: "bench.nc", Block: block, Workers: v.Workers, Preset: c.preset, Zarr: archive.ZarrAlways}
+	o := &archive.WriteOptions{Name: "bench.nc", Block: block, Workers: v.run.Limits.Workers, Preset: c.preset, Zarr: archive.ZarrAlways}
 	if c.preset == "" {
 		o.Filters = []archive.VarFilter{{Vars: []string{"*"}, Chain: c.chain}}
 	}
@@ -87,7 +87,7 @@ func (v *bencher) once(ctx context.Context, in image, h *cdf3.Header, c *runs, w
 		return err
 	}
 	again := time.Now()
-	if err := r.Image().Copy(ctx, nil, &archive.CopyOptions{Workers: v.Workers, Progress: reading}); err != nil {
+	if err := r.Image().Copy(ctx, nil, &archive.CopyOptions{Workers: v.run.Limits.Workers, Progress: reading}); err != nil {
 		return err
 	}
 	took := time.Since(again)

@@ -29,7 +29,7 @@ const partSuffix = ".parquet"
 
 // cataloguer runs the verb catalogue.
 type cataloguer struct {
-	*cli.Run
+	run              *cli.Run
 	states, receipts []string // --state, --receipts
 	proofs           proofs
 	parts            []string // FILE arguments that are catalogues
@@ -38,7 +38,7 @@ type cataloguer struct {
 
 // Command makes cdfz catalogue.
 func Command(a *cli.Run) *cobra.Command {
-	v := &cataloguer{Run: a}
+	v := &cataloguer{run: a}
 	cmd := &cobra.Command{
 		Use:   "catalogue [flags] -o OUT.parquet FILE…",
 		Short: "List the variables of many archives in a Parquet file",
@@ -77,13 +77,13 @@ and from receipts.
 			if err := v.checkDest(); err != nil {
 				return err
 			}
-			v.run(cmd.Context())
+			v.do(cmd.Context())
 			return nil
 		},
 	}
 	a.DestFlag(cmd, "write to `OUT`: a name, the URL of an object, or - for standard output")
 	cli.Flags(cmd, cli.OutputFlags, func(f *pflag.FlagSet) {
-		f.BoolVarP(&a.Force, "force", "f", false, "overwrite OUT if it is a catalogue")
+		f.BoolVarP(&a.Rules.Force, "force", "f", false, "overwrite OUT if it is a catalogue")
 	})
 	cli.Flags(cmd, cli.ProofFlags, func(f *pflag.FlagSet) {
 		f.StringArrayVar(&v.states, "state", nil, "take the times of proofs from `FILE`, a state of verify; repeatable")
@@ -106,23 +106,23 @@ func (v *cataloguer) args(cmd *cobra.Command, args []string) error {
 			v.files = append(v.files, name)
 		}
 	}
-	if len(v.parts) > 0 && len(v.files) == 0 && v.Select.From == "" {
-		if v.Select.Shard.N > 0 {
+	if len(v.parts) > 0 && len(v.files) == 0 && v.run.Select.From == "" {
+		if v.run.Select.Shard.N > 0 {
 			return errors.New("--shard: expected files, found catalogues alone")
 		}
 		return nil
 	}
-	return v.FilesOrList(cmd, v.files)
+	return v.run.FilesOrList(cmd, v.files)
 }
 
 // checkDest checks OUT.
 func (v *cataloguer) checkDest() error {
-	v.ToObjects = true
-	v.Overwrites = &protect.Kind{Name: "a catalogue", Check: checkCatalogue}
-	if v.Dest == "" {
+	v.run.Dest.ToObjects = true
+	v.run.Rules.Overwrites = &protect.Kind{Name: "a catalogue", Check: checkCatalogue}
+	if v.run.Dest.Name == "" {
 		return terminal.Hinted(errors.New("no OUT given"), "-o OUT%s names it", partSuffix)
 	}
-	return v.CheckDestOfAll()
+	return v.run.Targets.CheckOfAll()
 }
 
 // report is the JSON of a run.
@@ -134,21 +134,21 @@ type report struct {
 	Seconds float64 `json:"seconds"`
 }
 
-func (v *cataloguer) run(ctx context.Context) {
+func (v *cataloguer) do(ctx context.Context) {
 	start := time.Now()
 	if err := v.mayReplace(ctx); err != nil {
-		v.FailFile(terminal.ShowTarget(v.Dest), err)
+		v.run.Term.FailFile(terminal.ShowTarget(v.run.Dest.Name), err)
 		return
 	}
 	// Before the work, which is of no use if OUT cannot be written.
-	out, err := v.Sink(ctx, v.Dest, nil)
+	out, err := v.run.Target(v.run.Dest.Name, nil).Sink(ctx)
 	if err != nil {
-		v.FailFile(terminal.ShowTarget(v.Dest), err)
+		v.run.Term.FailFile(terminal.ShowTarget(v.run.Dest.Name), err)
 		return
 	}
 	defer out.Abort()
 	if name, err := v.proofs.read(v.states, v.receipts); err != nil {
-		v.FailFile(name, err)
+		v.run.Term.FailFile(name, err)
 		return
 	}
 	b := cataloguefile.NewBuilder()
@@ -156,38 +156,38 @@ func (v *cataloguer) run(ctx context.Context) {
 	for _, name := range v.parts {
 		in, r, err := v.openPart(ctx, name)
 		if err != nil {
-			v.FailFile(terminal.ShowName(name), err)
+			v.run.Term.FailFile(terminal.ShowName(name), err)
 			return
 		}
 		defer in.Close()
 		b.AddPart(terminal.ShowName(name), r)
 	}
 	added, ok := v.addFiles(ctx, b)
-	if !ok || v.Stopped(ctx) || added == 0 && len(v.parts) == 0 {
+	if !ok || v.run.Term.Stopped(ctx) || added == 0 && len(v.parts) == 0 {
 		return
 	}
-	rep := &report{Target: terminal.ReportName(v.Dest)}
+	rep := &report{Target: terminal.ReportName(v.run.Dest.Name)}
 	if err := v.write(ctx, b, out, rep); err != nil {
-		v.FailFile(terminal.ShowTarget(v.Dest), err)
+		v.run.Term.FailFile(terminal.ShowTarget(v.run.Dest.Name), err)
 		return
 	}
 	rep.Seconds = display.Round(time.Since(start).Seconds(), 6)
 	switch {
-	case v.Dest == terminal.StdoutName:
-	case v.JSON:
-		v.Emit(rep)
+	case v.run.Dest.IsStdout():
+	case v.run.Term.JSON:
+		v.run.Term.Emit(rep)
 	default:
-		v.Report("%s: %s, %s, %s", terminal.ShowTarget(v.Dest), display.Count(rep.Files, "file"), display.Count(rep.Rows, "row"), display.Size(rep.Size))
+		v.run.Term.Report("%s: %s, %s, %s", terminal.ShowTarget(v.run.Dest.Name), display.Count(rep.Files, "file"), display.Count(rep.Rows, "row"), display.Size(rep.Size))
 	}
 }
 
 // mayReplace returns an error if OUT exists and must stay, before the work. When OUT is complete, the file
 // that is there then is judged again.
 func (v *cataloguer) mayReplace(ctx context.Context) error {
-	if !v.Force || v.Dest == terminal.StdoutName {
+	if !v.run.Rules.Force || v.run.Dest.IsStdout() {
 		return nil
 	}
-	in, err := v.Open(ctx, v.Dest)
+	in, err := v.run.In.Open(ctx, v.run.Dest.Name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -195,7 +195,7 @@ func (v *cataloguer) mayReplace(ctx context.Context) error {
 		return err
 	}
 	defer in.Close()
-	err = v.CheckKind(in.R, in.Size)
+	err = v.run.Rules.CheckKind(in.R, in.Size)
 	if errors.Is(err, archive.ErrCorrupt) { // of a catalogue, perhaps; nothing can be lost
 		return terminal.Hinted(err, "remove the file first")
 	}
@@ -210,7 +210,7 @@ func checkCatalogue(in io.ReaderAt, size int64) error {
 
 // openPart opens a FILE that is a catalogue.
 func (v *cataloguer) openPart(ctx context.Context, name string) (*fileio.Input, *cataloguefile.Reader, error) {
-	in, err := v.Open(ctx, name)
+	in, err := v.run.In.Open(ctx, name)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -224,23 +224,23 @@ func (v *cataloguer) openPart(ctx context.Context, name string) (*fileio.Input, 
 
 // addFiles adds the rows of files, and returns the number of these. ok is false if nothing may be written.
 func (v *cataloguer) addFiles(ctx context.Context, b *cataloguefile.Builder) (added int64, ok bool) {
-	if len(v.files) == 0 && v.Select.From == "" {
+	if len(v.files) == 0 && v.run.Select.From == "" {
 		return 0, true
 	}
 	var failedFiles int64
 	failed := func(name string, err error) {
 		failedFiles++
-		v.FailFile(name, err)
+		v.run.Term.FailFile(name, err)
 	}
-	files := v.Find(ctx, v.files, fileio.Archives, failed)
+	files := v.run.Find(ctx, v.files, fileio.Archives, failed)
 	defer func() { files.Close() }()
-	if v.Select.Balance {
+	if v.run.Select.Balance {
 		before := failedFiles
 		if files.Load(ctx, failed); failedFiles > before {
 			return 0, false
 		}
-		if err := v.Divide(&files); err != nil {
-			v.Usage(err)
+		if err := v.run.Finder.Divide(&files); err != nil {
+			v.run.Term.Usage(err)
 			return 0, false
 		}
 	}
@@ -248,30 +248,30 @@ func (v *cataloguer) addFiles(ctx context.Context, b *cataloguefile.Builder) (ad
 		failed(strings.Join(v.files, ", "), errors.New("no archives below this folder"))
 		return 0, false
 	}
-	if len(files.Files) == 0 && v.Select.Shard.N == 0 && !files.Grows() && failedFiles == 0 && !v.Stopped(ctx) {
+	if len(files.Files) == 0 && v.run.Select.Shard.N == 0 && !files.Grows() && failedFiles == 0 && !v.run.Term.Stopped(ctx) {
 		return none()
 	}
 	ok = true
-	v.StartProgress("catalogue", files.Sizes()...)
-	v.Parallel(ctx, files, cli.Work{Failed: failed, Fixed: fileMemory, Light: true, One: func(a *cli.Run, j fileio.File) (func(), error) {
-		rows, err := v.describe(ctx, a, j)
+	v.run.Term.StartProgress("catalogue", files.Sizes()...)
+	v.run.Parallel(ctx, files, cli.Work{Failed: failed, Fixed: fileMemory, Light: true, One: func(ctx context.Context, j *cli.Job) (func(), error) {
+		rows, err := v.describe(ctx, j)
 		if err != nil {
 			return nil, err
 		}
 		return func() {
 			if err := b.Add(rows); err != nil && ok {
 				ok = false
-				v.FailFile(terminal.ShowTarget(v.Dest), err)
+				v.run.Term.FailFile(terminal.ShowTarget(v.run.Dest.Name), err)
 			}
 			added++
 		}, nil
 	}})
-	if files.Grows() && v.Select.Shard.N == 0 && v.Select.From == "" && added+failedFiles == 0 && !v.Stopped(ctx) {
+	if files.Grows() && v.run.Select.Shard.N == 0 && v.run.Select.From == "" && added+failedFiles == 0 && !v.run.Term.Stopped(ctx) {
 		return none()
 	}
 	// Without this, a shard that has no files would leave no part for the others to be joined with, and a
 	// list without names would leave no catalogue to be searched.
-	if (v.Select.Shard.N > 0 || v.Select.From != "") && failedFiles == 0 {
+	if (v.run.Select.Shard.N > 0 || v.run.Select.From != "") && failedFiles == 0 {
 		added = max(added, 1)
 	}
 	return added, ok
@@ -281,13 +281,13 @@ func (v *cataloguer) addFiles(ctx context.Context, b *cataloguefile.Builder) (ad
 const fileMemory = 24 << 20
 
 // describe returns the rows of a file.
-func (v *cataloguer) describe(ctx context.Context, a *cli.Run, j fileio.File) ([]cataloguefile.Row, error) {
-	in, err := a.OpenFile(ctx, j)
+func (v *cataloguer) describe(ctx context.Context, j *cli.Job) ([]cataloguefile.Row, error) {
+	in, err := v.run.In.OpenFile(ctx, j.File)
 	if err != nil {
 		return nil, err
 	}
 	defer in.Close()
-	o := a.OpenOptions()
+	o := j.Limits.OpenOptions()
 	o.Cache, o.BlockMemory = 8<<20, 64<<20
 	f, err := archive.New(ctx, in.R, in.Size, o)
 	if err != nil {
@@ -298,7 +298,7 @@ func (v *cataloguer) describe(ctx context.Context, a *cli.Run, j fileio.File) ([
 		file.Name = filepath.Clean(j.Name)
 	}
 	if info, ok := f.Info(); ok {
-		file.Proved = v.proofs.last(v.Run, j.Name, in, info.SHA256)
+		file.Proved = v.proofs.last(v.run, j.Name, in, info.SHA256)
 	}
 	rows, err := cataloguefile.Describe(ctx, f, file)
 	return rows, fileio.ExplainDamage(err, f, "cdfz verify lists all damage")

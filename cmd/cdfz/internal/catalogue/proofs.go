@@ -53,7 +53,7 @@ func (p *proofs) last(a *cli.Run, name string, in *fileio.Input, sha256 string) 
 	}
 	place, abs := terminal.ReportName(name), ""
 	if !remote.IsURL(name) {
-		place = a.Place(name)
+		place = a.Targets.Place(name)
 		abs, _ = filepath.Abs(name) // without a working folder, only place is looked up
 	}
 	for _, s := range p.states {

@@ -16,8 +16,8 @@ import (
 const lookAgain = 50 * time.Millisecond
 
 // NoWaitFlag adds --no-wait.
-func (a *Run) NoWaitFlag(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&a.NoWait, "no-wait", false, "do not wait for another run over the same files, but exit with 5;\nalso not for a run with the same log")
+func (r *Run) NoWaitFlag(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&r.NoWait, "no-wait", false, "do not wait for another run over the same files, but exit with 5;\nalso not for a run with the same log")
 }
 
 // Await calls open, which opens and locks the file name, to which the run adds lines. While another
@@ -26,33 +26,33 @@ func (a *Run) NoWaitFlag(cmd *cobra.Command) {
 // [terminal.ErrBusy] instead. It returns the error of open, which is
 // [atomicfile.ErrLocked] if ctx was done before the file was free. If this run has opened the file
 // before, under any name, Await returns an error at once.
-func (a *Run) Await(ctx context.Context, name string, open func() error) error {
+func (r *Run) Await(ctx context.Context, name string, open func() error) error {
 	for said := false; ; said = true {
 		err := open()
 		switch {
 		case err == nil:
-			a.adds = append(a.adds, name)
+			r.adds = append(r.adds, name)
 			return nil
 		case !errors.Is(err, atomicfile.ErrLocked) || ctx.Err() != nil:
 			return err
-		case a.addsTo(name):
+		case r.addsTo(name):
 			return errors.New("expected a file that no other option names")
-		case a.NoWait:
+		case r.NoWait:
 			return terminal.ErrBusy
 		case !said:
-			a.Message("%s: another program is adding to this file; waiting for it", name)
+			r.Term.Message("%s: another program is adding to this file; waiting for it", name)
 		}
 		Pause(ctx)
 	}
 }
 
 // addsTo reports whether Await has opened the file before.
-func (a *Run) addsTo(name string) bool {
+func (r *Run) addsTo(name string) bool {
 	st, err := os.Stat(name)
 	if err != nil {
 		return false
 	}
-	for _, other := range a.adds {
+	for _, other := range r.adds {
 		if o, err := os.Stat(other); err == nil && os.SameFile(st, o) {
 			return true
 		}

@@ -27,15 +27,15 @@ type barrier struct {
 }
 
 // bar notes an error of a file.
-func (a *Run) bar(j fileio.File, err error) {
+func (r *Run) bar(j fileio.File, err error) {
 	if err == nil || terminal.Interrupted(err) {
 		return
 	}
-	b := a.Barrier(j, err)
+	b := r.Targets.Barrier(j, err)
 	if b == nil {
 		return
 	}
-	s := a.barriers
+	s := &r.barriers
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, known := range s.list {
@@ -47,8 +47,8 @@ func (a *Run) bar(j fileio.File, err error) {
 }
 
 // barred reports whether a file must not be tried. rest is set if more files are being found, which end then.
-func (a *Run) barred(j fileio.File, rest bool) bool {
-	s := a.barriers
+func (r *Run) barred(j fileio.File, rest bool) bool {
+	s := &r.barriers
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, b := range s.list {
@@ -62,8 +62,8 @@ func (a *Run) barred(j fileio.File, rest bool) bool {
 }
 
 // reportBarriers reports how many files were not tried, and why.
-func (a *Run) reportBarriers() {
-	s := a.barriers
+func (r *Run) reportBarriers() {
+	s := &r.barriers
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, b := range s.list {
@@ -81,7 +81,7 @@ func (a *Run) reportBarriers() {
 		}
 		err := fmt.Errorf("no target can be written here; the first was that of %s: %s; %s", b.first, terminal.PlainText(b.err, b.first), n)
 		b.notTried, b.rest = 0, false
-		a.logEntry(&runlog.Entry{Start: time.Now(), Source: b.Place}, err)
-		a.FailFile(b.Place, terminal.Hinted(err, "the same command does them once the cause is gone"))
+		r.logEntry(&runlog.Entry{Start: time.Now(), Source: b.Place}, err)
+		r.Term.FailFile(b.Place, terminal.Hinted(err, "the same command does them once the cause is gone"))
 	}
 }

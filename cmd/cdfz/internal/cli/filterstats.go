@@ -14,7 +14,7 @@ import (
 
 // statsFlag is --filter-stats. It adds a collector to the context of the command.
 type statsFlag struct {
-	a          *Run
+	run        *Run
 	cmd        *cobra.Command
 	c          *stats.Collector
 	json, vars bool
@@ -34,8 +34,8 @@ func (f *statsFlag) takes(s string) bool {
 }
 
 // StatsFlag adds --filter-stats.
-func (a *Run) StatsFlag(cmd *cobra.Command) {
-	f := &statsFlag{a: a, cmd: cmd}
+func (r *Run) StatsFlag(cmd *cobra.Command) {
+	f := &statsFlag{run: r, cmd: cmd}
 	cmd.Flags().Var(f, "filter-stats", "print on standard error what each filter did,\nas HDF5 does; json: for programs; vars: for each variable")
 	cmd.Flags().Lookup("filter-stats").NoOptDefVal = "table"
 	Rare(cmd.Flags(), "filter-stats")
@@ -58,7 +58,7 @@ func (f *statsFlag) Set(s string) error {
 	if f.c == nil {
 		f.c = stats.New()
 		f.cmd.SetContext(observer.With(f.cmd.Context(), f.c.Observe))
-		f.a.AtExit(f.print)
+		f.run.Term.AtExit(f.print)
 	}
 	return nil
 }
@@ -69,11 +69,11 @@ func (f *statsFlag) print() {
 		var b strings.Builder
 		_ = f.c.WriteTable(&b, f.vars) // cannot fail
 		for line := range strings.Lines(b.String()) {
-			f.a.Log([]byte(display.Printable(strings.TrimSuffix(line, "\n")) + "\n"))
+			f.run.Term.Log([]byte(display.Printable(strings.TrimSuffix(line, "\n")) + "\n"))
 		}
 		return
 	}
-	f.a.Log(display.JSON(struct {
+	f.run.Term.Log(display.JSON(struct {
 		Rows []stats.Row `json:"filter_stats"`
 	}{f.c.Rows(f.vars)}))
 }

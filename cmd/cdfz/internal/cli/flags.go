@@ -22,12 +22,12 @@ import (
 const maxJobs = 1024
 
 // CommonFlags adds the flags of every verb.
-func (a *Run) CommonFlags(root *cobra.Command) {
+func (r *Run) CommonFlags(root *cobra.Command) {
 	p := root.PersistentFlags()
-	p.VarP(&countFlag{&a.Workers, maxJobs}, "jobs", "j", "work on `N` processors (default: all)")
-	p.BoolVarP(&a.Quiet, "quiet", "q", false, "no progress, and no report of successes")
-	p.BoolVar(&a.Timestamps, "timestamps", false, "begin messages and reports with the date and time, as logs need them")
-	p.StringArrayVar(&a.PluginPath, "plugin-path", nil, "search `FOLDERS` for HDF5 plugins, before those in HDF5_PLUGIN_PATH;\nthe word default stands for HDF5's own folders, which are searched only then")
+	p.VarP(&countFlag{&r.Limits.Workers, maxJobs}, "jobs", "j", "work on `N` processors (default: all)")
+	p.BoolVarP(&r.Term.Quiet, "quiet", "q", false, "no progress, and no report of successes")
+	p.BoolVar(&r.Term.Timestamps, "timestamps", false, "begin messages and reports with the date and time, as logs need them")
+	p.StringArrayVar(&r.PluginPath, "plugin-path", nil, "search `FOLDERS` for HDF5 plugins, before those in HDF5_PLUGIN_PATH;\nthe word default stands for HDF5's own folders, which are searched only then")
 	p.SortFlags = false
 	Rare(p, "timestamps", "plugin-path")
 	if err := root.MarkPersistentFlagDirname("plugin-path"); err != nil {
@@ -39,34 +39,34 @@ func (a *Run) CommonFlags(root *cobra.Command) {
 func Examples(lines ...string) string { return "  " + strings.Join(lines, "\n  ") }
 
 // ForceFlag adds -f, --replace-other and --receipts-also.
-func (a *Run) ForceFlag(cmd *cobra.Command) {
-	a.ForceFlagFor(cmd, "overwrite targets that exist,\nbut not archives of other files, and no other netCDF files")
+func (r *Run) ForceFlag(cmd *cobra.Command) {
+	r.ForceFlagFor(cmd, "overwrite targets that exist,\nbut not archives of other files, and no other netCDF files")
 }
 
 // ForceFlagFor is ForceFlag with another description of -f.
-func (a *Run) ForceFlagFor(cmd *cobra.Command, usage string) {
-	Flags(cmd, OutputFlags, func(f *pflag.FlagSet) { f.BoolVarP(&a.Force, "force", "f", false, usage) })
-	a.ReplaceOtherFlags(cmd)
+func (r *Run) ForceFlagFor(cmd *cobra.Command, usage string) {
+	Flags(cmd, OutputFlags, func(f *pflag.FlagSet) { f.BoolVarP(&r.Rules.Force, "force", "f", false, usage) })
+	r.ReplaceOtherFlags(cmd)
 }
 
 // ReplaceOtherFlags adds --replace-other and --receipts-also.
-func (a *Run) ReplaceOtherFlags(cmd *cobra.Command) {
+func (r *Run) ReplaceOtherFlags(cmd *cobra.Command) {
 	Flags(cmd, OutputFlags, func(f *pflag.FlagSet) {
-		f.BoolVar(&a.ReplaceOther, "replace-other", false, "let -f overwrite archives of other files and other netCDF files, too:\neach may be the only copy")
-		f.StringArrayVar(&a.Receipts.Also, "receipts-also", nil, "keep the archives that the receipts in `FILE` vouch for,\nwhatever the other flags say; a folder means all in it; repeatable")
+		f.BoolVar(&r.Rules.ReplaceOther, "replace-other", false, "let -f overwrite archives of other files and other netCDF files, too:\neach may be the only copy")
+		f.StringArrayVar(&r.Rules.Receipts.Also, "receipts-also", nil, "keep the archives that the receipts in `FILE` vouch for,\nwhatever the other flags say; a folder means all in it; repeatable")
 		Rare(f, "receipts-also")
 	})
 }
 
 // DestFlag adds -o.
-func (a *Run) DestFlag(cmd *cobra.Command, help string) {
-	Flags(cmd, OutputFlags, func(f *pflag.FlagSet) { f.StringVarP(&a.Dest, "output", "o", "", help) })
+func (r *Run) DestFlag(cmd *cobra.Command, help string) {
+	Flags(cmd, OutputFlags, func(f *pflag.FlagSet) { f.StringVarP(&r.Dest.Name, "output", "o", "", help) })
 }
 
 // DurableMountFlag adds --durable-mount.
-func (a *Run) DurableMountFlag(cmd *cobra.Command) {
+func (r *Run) DurableMountFlag(cmd *cobra.Command) {
 	Flags(cmd, ProofFlags, func(f *pflag.FlagSet) {
-		f.Var(&mountFlag{m: a.Mounts}, "durable-mount", "the file system mounted on `DIR` keeps what is flushed,\nand shows no files of others: cdfz does not assume that of FUSE; repeatable")
+		f.Var(&mountFlag{m: r.In.Mounts}, "durable-mount", "the file system mounted on `DIR` keeps what is flushed,\nand shows no files of others: cdfz does not assume that of FUSE; repeatable")
 		Rare(f, "durable-mount")
 	})
 }
@@ -89,13 +89,13 @@ func (f *mountFlag) Set(dir string) error {
 }
 
 // JSONFlag adds --json.
-func (a *Run) JSONFlag(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&a.JSON, "json", false, "report as JSON, one object per line")
+func (r *Run) JSONFlag(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&r.Term.JSON, "json", false, "report as JSON, one object per line")
 }
 
 // VerboseFlag adds -v.
-func (a *Run) VerboseFlag(cmd *cobra.Command) {
-	cmd.Flags().BoolVarP(&a.Verbose, "verbose", "v", false, "list skipped files, each with the reason")
+func (r *Run) VerboseFlag(cmd *cobra.Command) {
+	cmd.Flags().BoolVarP(&r.Term.Verbose, "verbose", "v", false, "list skipped files, each with the reason")
 }
 
 // MinFiles is cobra.MinimumNArgs(1) with a message of cdfz.

@@ -66,8 +66,8 @@ func (f *memoryFlag) Set(s string) error {
 }
 
 // MemoryFlag adds --memory.
-func (a *Run) MemoryFlag(cmd *cobra.Command) {
-	f := &memoryFlag{SizeFlag{N: &a.Memory, Min: minMemory, Max: 1 << 62}}
+func (r *Run) MemoryFlag(cmd *cobra.Command) {
+	f := &memoryFlag{SizeFlag{N: &r.Limits.Memory, Min: minMemory, Max: 1 << 62}}
 	cmd.Flags().Var(f, "memory", "limit the memory of the whole program, as in 256M")
 	CompleteWords(cmd, "memory", "128M", "256M", "1G", "4G")
 }

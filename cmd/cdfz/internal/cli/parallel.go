@@ -10,7 +10,6 @@ import (
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
-	"github.com/cdfz-format/cdfz/internal/runlog"
 )
 
 const (
@@ -32,9 +31,9 @@ const (
 
 // Work is what Parallel does for every file.
 type Work struct {
-	// One works on a file. It has a copy of the Run, on which it reports. end, if not nil, is
-	// called later, in the order of the files and not concurrently.
-	One func(a *Run, j fileio.File) (end func(), err error)
+	// One works on a file, and reports on the Job. end, if not nil, is called later, in the order of the
+	// files and not concurrently.
+	One func(ctx context.Context, j *Job) (end func(), err error)
 	// Failed is called for an error of One, as end is.
 	Failed func(name string, err error)
 	// Fixed and PerByte estimate the memory for a file in bytes, and per byte of its size.
@@ -50,94 +49,86 @@ const defaultBudget = 1 << 30
 
 // Each calls one for every file in turn until the run is stopped, and then failed for lists and prefixes
 // that could not be read to their ends. As in Parallel, files are not tried whose targets cannot be written.
-func (a *Run) Each(ctx context.Context, files fileio.List, one func(fileio.File) error, failed func(name string, err error)) {
-	for j := range files.All(ctx) {
-		if a.Stopped(ctx) {
-			return
-		}
-		if files.Skip(j) {
-			continue
-		}
-		if a.barred(j, files.Grows()) {
-			if files.Grows() {
-				break
-			}
-			continue
-		}
-		if err := one(j); err != nil {
-			a.bar(j, err)
-			failed(terminal.ShowName(j.Name), err)
+func (r *Run) Each(ctx context.Context, files fileio.List, one func(*Job) error, failed func(name string, err error)) {
+	for f, ok := r.next(ctx, &files); ok; f, ok = r.next(ctx, &files) {
+		err := one(r.Job(f))
+		r.bar(f, err)
+		if err != nil {
+			failed(terminal.ShowName(f.Name), err)
 		}
 	}
 	files.Failures(ctx, failed)
-	a.reportBarriers()
+	r.reportBarriers()
+}
+
+// next returns the next file that is to be tried. ok is false if there is none, or the run was stopped.
+func (r *Run) next(ctx context.Context, files *fileio.List) (f fileio.File, ok bool) {
+	for {
+		f, ok = files.Next(ctx)
+		switch {
+		case !ok, r.Term.Stopped(ctx):
+			return f, false
+		case files.Skip(f):
+		case !r.barred(f, files.Grows()):
+			return f, true
+		case files.Grows():
+			return f, false
+		}
+	}
 }
 
 // Parallel works on all files, on several at the same time. Reports appear in the order of
 // the files. Files with the same target are worked on in turn. No file is begun after the
-// run has been stopped. After an error of a target that holds for others, too (see [fileio.IO.Barrier]), these
+// run has been stopped. After an error of a target that holds for others, too (see [fileio.Targets.Barrier]), these
 // are not begun, and one message counts them.
-func (a *Run) Parallel(ctx context.Context, files fileio.List, w Work) {
-	defer a.StopProgress()
-	jobs := a.Coders()
-	r := &parallel{a: a, base: *a, files: files, w: w, jobs: int64(jobs), budget: defaultBudget}
-	if a.Memory > 0 {
-		r.budget = a.Memory
+func (r *Run) Parallel(ctx context.Context, files fileio.List, w Work) {
+	defer r.Term.StopProgress()
+	jobs := r.Limits.Coders()
+	p := &parallel{run: r, files: files, w: w, jobs: int64(jobs), budget: defaultBudget}
+	if r.Limits.Memory > 0 {
+		p.budget = r.Limits.Memory
 	}
-	r.places = r.jobs
-	if a.Workers == 0 && a.Memory == 0 {
-		r.places += opening
+	p.places = p.jobs
+	if r.Limits.Workers == 0 && r.Limits.Memory == 0 {
+		p.places += opening
 	}
 	// Even one processor has work while files wait for the disk, unless the user wants less.
-	if jobs == 1 && (a.Workers > 0 || a.Memory > 0) || files.Single() {
+	if jobs == 1 && (r.Limits.Workers > 0 || r.Limits.Memory > 0) || files.Single() {
 		i := 0
-		for j := range files.All(ctx) {
-			if a.Stopped(ctx) {
-				return
-			}
-			if files.Skip(j) {
-				continue
-			}
-			if a.barred(j, files.Grows()) {
-				if files.Grows() {
-					break
-				}
-				continue
-			}
-			r.add(i, j)
-			k := &sideJob{name: j.Name, app: r.fork(i, false)}
-			r.one(k, j)
-			r.finish(i, k)
+		for f, ok := r.next(ctx, &p.files); ok; f, ok = r.next(ctx, &p.files) {
+			p.add(i, f)
+			k := p.begun(i, f, false)
+			p.one(ctx, k)
+			p.finish(i, k)
 			i++
 		}
-		r.finishList(ctx)
+		p.finishList(ctx)
 		return
 	}
-	r.slots, r.memory = semaphore.NewWeighted(r.places), semaphore.NewWeighted(r.budget)
-	r.all = semaphore.NewWeighted(min(r.places+flushing, max(1, (maxOpen()-openOther-int64(files.OpenFolders()))/openEach)))
-	r.idle = make(chan func())
-	defer close(r.idle)
-	r.run(ctx)
-	r.finishList(ctx)
+	p.slots, p.memory = semaphore.NewWeighted(p.places), semaphore.NewWeighted(p.budget)
+	p.all = semaphore.NewWeighted(min(p.places+flushing, max(1, (maxOpen()-openOther-int64(files.OpenFolders()))/openEach)))
+	p.idle = make(chan func())
+	defer close(p.idle)
+	p.sideBySide(ctx)
+	p.finishList(ctx)
 }
 
 // add adds a file of a list to the progress. Others are in it from the start.
-func (r *parallel) add(i int, j fileio.File) {
-	if r.files.Grows() {
-		r.a.AddFile(i, j.Size)
+func (p *parallel) add(i int, f fileio.File) {
+	if p.files.Grows() {
+		p.run.Term.AddFile(i, f.Size)
 	}
 }
 
 // finishList reports lists and prefixes that could not be read to their ends.
-func (r *parallel) finishList(ctx context.Context) {
-	r.files.Failures(ctx, r.a.logged(r.w.Failed))
-	r.a.reportBarriers()
+func (p *parallel) finishList(ctx context.Context) {
+	p.files.Failures(ctx, p.run.logged(p.w.Failed))
+	p.run.reportBarriers()
 }
 
 // parallel runs the jobs of a Work side by side.
 type parallel struct {
-	a      *Run // prints; used by one goroutine
-	base   Run  // copied for each file
+	run    *Run // its terminal is used by one goroutine
 	files  fileio.List
 	w      Work
 	jobs   int64 // processors
@@ -151,74 +142,74 @@ type parallel struct {
 
 // start runs f on a goroutine. Those that have finished are used again, since their stacks
 // have grown by then, which takes as long as a twentieth of the work for a small file.
-func (r *parallel) start(f func()) {
+func (p *parallel) start(f func()) {
 	select {
-	case r.idle <- f:
+	case p.idle <- f:
 	default:
 		go func() {
 			f()
-			for f := range r.idle {
+			for f := range p.idle {
 				f()
 			}
 		}()
 	}
 }
 
-// fork copies the Run for the work on file i. keep is that of [terminal.Terminal.Fork].
-func (r *parallel) fork(i int, keep bool) Run {
-	f := r.base
-	f.Terminal, f.Workers = f.Fork(i, keep), int(r.jobs)
-	return f
+// sideJob is a file at work.
+type sideJob struct {
+	*Job
+	end     func()
+	err     error
+	skipped bool          // the user has excluded the file
+	untried bool          // its target cannot be written
+	done    chan struct{} // closed when it is done
+}
+
+// begun returns file number i, at work. keep is that of [terminal.Terminal.ForFile].
+func (p *parallel) begun(i int, f fileio.File, keep bool) *sideJob {
+	j := p.run.Job(f)
+	j.Term, j.Limits.Workers = p.run.Term.ForFile(i, keep), int(p.jobs)
+	return &sideJob{Job: j, done: make(chan struct{})}
 }
 
 // one works on a file.
-func (r *parallel) one(k *sideJob, j fileio.File) {
-	k.app.Entry = &runlog.Entry{Start: time.Now(), Source: terminal.ReportName(j.Name)}
-	k.end, k.err = r.w.One(&k.app, j)
-	r.a.bar(j, k.err)
-	k.app.logEntry(k.app.Entry, k.err)
-}
-
-// sideJob is a file at work.
-type sideJob struct {
-	skipped *fileio.File // set alone, for a file that the user has excluded
-	name    string
-	app     Run
-	end     func()
-	err     error
-	untried bool // its target cannot be written
-	done    chan struct{}
+func (p *parallel) one(ctx context.Context, k *sideJob) {
+	k.Entry.Start, k.Entry.Source = time.Now(), terminal.ReportName(k.Name)
+	k.end, k.err = p.w.One(ctx, k.Job)
+	p.run.bar(k.File, k.err)
+	p.run.logEntry(k.Entry, k.err)
 }
 
 // finish reports a finished job.
-func (r *parallel) finish(i int, k *sideJob) {
-	r.a.Join(&k.app.Terminal)
+func (p *parallel) finish(i int, k *sideJob) {
+	p.run.Term.Join(k.Term)
 	if k.end != nil {
 		k.end()
 	}
 	if k.err != nil {
-		r.w.Failed(terminal.ShowName(k.name), k.err)
+		p.w.Failed(terminal.ShowName(k.Name), k.err)
 	}
-	r.a.EndFile(i)
+	p.run.Term.EndFile(i)
 }
 
-func (r *parallel) run(ctx context.Context) {
+// sideBySide works on all files.
+func (p *parallel) sideBySide(ctx context.Context) {
 	ordered := make(chan *sideJob, jobsAhead)
 	go func() {
 		defer close(ordered)
 		last := map[string]chan struct{}{} // by target: closed when the last job with it is done
 		i := 0
-		for j := range r.files.All(ctx) {
-			if j.Excluded() {
-				ordered <- &sideJob{skipped: &j}
+		for f, ok := p.files.Next(ctx); ok; f, ok = p.files.Next(ctx) {
+			if f.Excluded() {
+				ordered <- &sideJob{Job: &Job{File: f}, skipped: true}
 				continue
 			}
-			if r.files.Grows() && r.a.barred(j, true) {
+			if p.files.Grows() && p.run.barred(f, true) {
 				return
 			}
-			order := r.a.Order(j)
-			r.add(i, j)
-			k := r.begin(ctx, i, j, last[order])
+			order := p.run.Targets.Order(f)
+			p.add(i, f)
+			k := p.begin(ctx, i, f, last[order])
 			if k == nil {
 				return
 			}
@@ -232,15 +223,15 @@ func (r *parallel) run(ctx context.Context) {
 	}()
 	i := 0
 	for k := range ordered {
-		if k.skipped != nil {
-			r.files.Skip(*k.skipped)
+		if k.skipped {
+			p.files.Skip(k.File)
 			continue
 		}
 		<-k.done
-		r.finish(i, k)
+		p.finish(i, k)
 		i++
 	}
-	r.a.Stopped(ctx)
+	p.run.Term.Stopped(ctx)
 }
 
 func isClosed(c chan struct{}) bool {
@@ -258,37 +249,37 @@ const jobsAhead = 1 << 14
 
 // begin starts a job as soon as a place and memory are free. It returns nil if the run
 // has been stopped. before is closed when the previous job with the same target is done.
-func (r *parallel) begin(ctx context.Context, i int, j fileio.File, before chan struct{}) *sideJob {
+func (p *parallel) begin(ctx context.Context, i int, f fileio.File, before chan struct{}) *sideJob {
 	slots, workers := int64(1), int64(1)
-	if !r.w.Light && (j.Size >= alone || j.Size == 0) { // or of unknown size
-		slots, workers = r.places, r.jobs
+	if !p.w.Light && (f.Size >= alone || f.Size == 0) { // or of unknown size
+		slots, workers = p.places, p.jobs
 	}
-	memory := r.budget
-	if r.w.Light || j.Size < alone {
-		memory = min(memory, r.w.Fixed+r.w.PerByte*j.Size)
+	memory := p.budget
+	if p.w.Light || f.Size < alone {
+		memory = min(memory, p.w.Fixed+p.w.PerByte*f.Size)
 	}
 	// Acquire may succeed with a cancelled context.
-	if r.all.Acquire(ctx, 1) != nil || r.slots.Acquire(ctx, slots) != nil || r.memory.Acquire(ctx, memory) != nil || ctx.Err() != nil {
+	if p.all.Acquire(ctx, 1) != nil || p.slots.Acquire(ctx, slots) != nil || p.memory.Acquire(ctx, memory) != nil || ctx.Err() != nil {
 		return nil
 	}
 	free := sync.OnceFunc(func() {
-		r.slots.Release(slots)
-		r.memory.Release(memory)
+		p.slots.Release(slots)
+		p.memory.Release(memory)
 	})
-	k := &sideJob{name: j.Name, app: r.fork(i, true), done: make(chan struct{})}
-	k.app.Workers = int(workers)
-	if j.Size < alone { // a second large file would take twice the memory
-		k.app.Written = free
+	k := p.begun(i, f, true)
+	k.Limits.Workers = int(workers)
+	if f.Size < alone { // a second large file would take twice the memory
+		k.written = free
 	}
-	r.start(func() {
+	p.start(func() {
 		defer close(k.done)
-		defer r.all.Release(1)
+		defer p.all.Release(1)
 		defer free()
 		if before != nil {
 			<-before
 		}
-		if k.untried = r.a.barred(j, r.files.Grows()); !k.untried {
-			r.one(k, j)
+		if k.untried = p.run.barred(f, p.files.Grows()); !k.untried {
+			p.one(ctx, k)
 		}
 	})
 	return k

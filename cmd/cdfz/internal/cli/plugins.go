@@ -9,36 +9,36 @@ import (
 )
 
 // PluginFolders returns the folders in which the user wants plugins to be searched.
-func (a *Run) PluginFolders() []string { return hdf5plugin.SearchPath(a.PluginPath, os.Getenv) }
+func (r *Run) PluginFolders() []string { return hdf5plugin.SearchPath(r.PluginPath, os.Getenv) }
 
 // PluginsOnDemand loads plugins when an unknown filter is needed, if the user has named folders.
-func (a *Run) PluginsOnDemand() {
-	if len(a.PluginFolders()) == 0 {
+func (r *Run) PluginsOnDemand() {
+	if len(r.PluginFolders()) == 0 {
 		filters.Discover(nil)
 		return
 	}
 	filters.Discover(func() {
-		if _, err := a.openPlugins(); err != nil {
-			a.Message("warning: %s", terminal.PlainText(err, ""))
+		if _, err := r.openPlugins(); err != nil {
+			r.Term.Message("warning: %s", terminal.PlainText(err, ""))
 		}
 	})
 }
 
 // LoadPlugins loads plugins at once.
-func (a *Run) LoadPlugins() (*hdf5plugin.Set, error) {
+func (r *Run) LoadPlugins() (*hdf5plugin.Set, error) {
 	filters.Discover(nil)
-	return a.openPlugins()
+	return r.openPlugins()
 }
 
 // openPlugins registers the filters of the plugins. Folders that cannot be read cause warnings.
 // The end of the program closes the set.
-func (a *Run) openPlugins() (*hdf5plugin.Set, error) {
-	set, err := hdf5plugin.Open(&hdf5plugin.Options{Folders: a.PluginFolders(), Processes: a.Workers})
+func (r *Run) openPlugins() (*hdf5plugin.Set, error) {
+	set, err := hdf5plugin.Open(&hdf5plugin.Options{Folders: r.PluginFolders(), Processes: r.Limits.Workers})
 	if err != nil {
 		return nil, err
 	}
 	for _, s := range set.Skipped() {
-		a.Message("warning: plugins: %s: %s", s.Folder, terminal.PlainText(s.Err, s.Folder))
+		r.Term.Message("warning: plugins: %s: %s", s.Folder, terminal.PlainText(s.Err, s.Folder))
 	}
 	return set, set.Register()
 }

@@ -11,23 +11,23 @@ import (
 )
 
 // Counting returns a context whose requests to object stores are counted for --stats.
-func (a *Run) Counting(ctx context.Context) context.Context { return s3.Count(ctx, a.requests) }
+func (r *Run) Counting(ctx context.Context) context.Context { return s3.Count(ctx, &r.requests) }
 
 // RequestsFlag adds --stats.
-func (a *Run) RequestsFlag(cmd *cobra.Command) {
+func (r *Run) RequestsFlag(cmd *cobra.Command) {
 	on := cmd.Flags().Bool("stats", false, "print on standard error how many requests to object stores the run made")
 	Rare(cmd.Flags(), "stats")
-	a.AtExit(func() {
+	r.Term.AtExit(func() {
 		if *on {
-			a.printRequests()
+			r.printRequests()
 		}
 	})
 }
 
-func (a *Run) printRequests() {
-	c := a.requests.Counts()
-	if a.JSON {
-		a.Log(display.JSON(struct {
+func (r *Run) printRequests() {
+	c := r.requests.Counts()
+	if r.Term.JSON {
+		r.Term.Log(display.JSON(struct {
 			Requests s3.Counts `json:"requests"`
 		}{c}))
 		return
@@ -39,5 +39,5 @@ func (a *Run) printRequests() {
 	if c.Delete > 0 {
 		text += fmt.Sprintf(", %d DELETE", c.Delete)
 	}
-	a.Log([]byte(text + "\n"))
+	r.Term.Log([]byte(text + "\n"))
 }

@@ -16,8 +16,8 @@ import (
 )
 
 // LogFlag adds --log.
-func (a *Run) LogFlag(cmd *cobra.Command) {
-	cmd.Flags().Var((*logFlag)(&a.logName), "log", "add a line of JSON for each file to `FILE`, and one with the sums")
+func (r *Run) LogFlag(cmd *cobra.Command) {
+	cmd.Flags().Var((*logFlag)(&r.logName), "log", "add a line of JSON for each file to `FILE`, and one with the sums")
 }
 
 // logFlag is --log.
@@ -47,65 +47,65 @@ passed over.`
 
 // OpenLog begins the run in the log of --log, if there is one, after another run that adds to it has
 // ended. EndLog ends it.
-func (a *Run) OpenLog(ctx context.Context, verb string) error {
-	if a.logName == "" {
+func (r *Run) OpenLog(ctx context.Context, verb string) error {
+	if r.logName == "" {
 		return nil
 	}
-	return a.Await(ctx, a.logName, func() (err error) {
+	return r.Await(ctx, r.logName, func() (err error) {
 		var streams []*os.File
-		if f, ok := a.Out.File(); ok {
-			if terminal.Goes(f, a.logName) && a.Dest == terminal.StdoutName {
+		if f, ok := r.Term.Out.File(); ok {
+			if terminal.Goes(f, r.logName) && r.Dest.IsStdout() {
 				return errors.New("--log: the data go to standard output, too")
 			}
 			streams = append(streams, f)
 		}
-		if f, ok := a.Err.(*os.File); ok {
+		if f, ok := r.Term.Err.(*os.File); ok {
 			streams = append(streams, f)
 		}
-		a.log, err = runlog.Open(a.logName, verb, a.Select.Shard.String(), archive.Version, streams...)
+		r.log, err = runlog.Open(r.logName, verb, r.Select.Shard.String(), archive.Version, streams...)
 		return err
 	})
 }
 
 // LogName returns the file of --log, or "".
-func (a *Run) LogName() string { return a.logName }
+func (r *Run) LogName() string { return r.logName }
 
 // EndLog ends the log of a run with an exit code, and returns that, or another one if the log failed.
-func (a *Run) EndLog(code int) int {
-	if a.log == nil {
+func (r *Run) EndLog(code int) int {
+	if r.log == nil {
 		return code
 	}
-	if err := a.log.Close(code); err != nil {
-		a.Fail(a.logName, err)
+	if err := r.log.Close(code); err != nil {
+		r.Term.Fail(r.logName, err)
 		return terminal.Worse(code, terminal.ExitFailed)
 	}
 	return code
 }
 
-// Find is [fileio.IO.Find]. What fails there is in the log, too.
-func (a *Run) Find(ctx context.Context, args []string, pred fileio.Pred, failed func(name string, err error)) fileio.List {
-	return a.IO.Find(ctx, args, pred, a.logged(failed))
+// Find is [fileio.Finder.Find]. What fails there is in the log, too.
+func (r *Run) Find(ctx context.Context, args []string, pred fileio.Pred, failed func(name string, err error)) fileio.List {
+	return r.Finder.Find(ctx, args, pred, r.logged(failed))
 }
 
 // Load is [fileio.List.Load]. What fails there is in the log, too.
-func (a *Run) Load(ctx context.Context, files *fileio.List, failed func(name string, err error)) {
-	files.Load(ctx, a.logged(failed))
+func (r *Run) Load(ctx context.Context, files *fileio.List, failed func(name string, err error)) {
+	files.Load(ctx, r.logged(failed))
 }
 
 // FailLogged is FailFile for a file that is not worked on. It is in the log, too.
-func (a *Run) FailLogged(name string, err error) { a.logged(a.FailFile)(name, err) }
+func (r *Run) FailLogged(name string, err error) { r.logged(r.Term.FailFile)(name, err) }
 
 // logged returns a function that adds a failure to the log before it calls failed.
-func (a *Run) logged(failed func(name string, err error)) func(name string, err error) {
+func (r *Run) logged(failed func(name string, err error)) func(name string, err error) {
 	return func(name string, err error) {
-		a.logEntry(&runlog.Entry{Start: time.Now(), Source: name}, err)
+		r.logEntry(&runlog.Entry{Start: time.Now(), Source: name}, err)
 		failed(name, err)
 	}
 }
 
 // logEntry completes the entry of a file and adds it to the log.
-func (a *Run) logEntry(e *runlog.Entry, err error) {
-	if a.log == nil {
+func (r *Run) logEntry(e *runlog.Entry, err error) {
+	if r.log == nil {
 		return
 	}
 	e.Start, e.End = e.Start.UTC().Truncate(time.Millisecond), time.Now().UTC().Truncate(time.Millisecond)
@@ -113,12 +113,12 @@ func (a *Run) logEntry(e *runlog.Entry, err error) {
 		if e.Outcome != runlog.Kept {
 			e.Outcome = outcomeOf(err)
 		}
-		e.Error, e.Exit = a.Describe(e.Source, err)
+		e.Error, e.Exit = r.Term.Describe(e.Source, err)
 	}
 	if e.Outcome == "" {
 		e.Outcome = runlog.OK
 	}
-	a.log.Add(e)
+	r.log.Add(e)
 }
 
 // outcomeOf returns the class of an error.

@@ -16,10 +16,10 @@ import (
 )
 
 // ListFlags adds --files-from and --null.
-func (a *Run) ListFlags(cmd *cobra.Command) {
+func (r *Run) ListFlags(cmd *cobra.Command) {
 	Flags(cmd, TreeFlags, func(f *pflag.FlagSet) {
-		f.StringVar(&a.Select.From, "files-from", "", "take the names of files from `LIST`, one a line; - is standard input")
-		f.BoolVarP(&a.Select.Null, "null", "0", false, "names in LIST end in a zero byte, as find -print0 writes them")
+		f.StringVar(&r.Select.From, "files-from", "", "take the names of files from `LIST`, one a line; - is standard input")
+		f.BoolVarP(&r.Select.Null, "null", "0", false, "names in LIST end in a zero byte, as find -print0 writes them")
 	})
 }
 
@@ -31,13 +31,13 @@ and the run goes on.`
 
 // FilesOrList is MinFiles for verbs with --files-from. A list has at most one FILE, the folder or
 // prefix that its names are relative to.
-func (a *Run) FilesOrList(cmd *cobra.Command, args []string) error {
+func (r *Run) FilesOrList(cmd *cobra.Command, args []string) error {
 	switch {
-	case a.Select.Balance && a.Select.Shard.N == 0:
+	case r.Select.Balance && r.Select.Shard.N == 0:
 		return errors.New("--balance: expected --shard I/N too")
-	case a.Select.From == "" && a.Select.Null:
+	case r.Select.From == "" && r.Select.Null:
 		return errors.New("--null: expected --files-from LIST too")
-	case a.Select.From == "":
+	case r.Select.From == "":
 		return MinFiles(cmd, args)
 	case len(args) > 1:
 		return fmt.Errorf("--files-from: expected at most one FILE, the folder of the names, found %d", len(args))
@@ -50,22 +50,22 @@ func (a *Run) FilesOrList(cmd *cobra.Command, args []string) error {
 }
 
 // NoArchives is the error of a run that has found no file.
-func (a *Run) NoArchives(args []string) {
-	if a.Select.From != "" {
-		a.FailFile(terminal.ShowName(a.Select.From), errors.New("no names in this list"))
+func (r *Run) NoArchives(args []string) {
+	if r.Select.From != "" {
+		r.Term.FailFile(terminal.ShowName(r.Select.From), errors.New("no names in this list"))
 		return
 	}
-	a.FailFile(strings.Join(args, ", "), errors.New("no archives below this folder"))
+	r.Term.FailFile(strings.Join(args, ", "), errors.New("no archives below this folder"))
 }
 
 // SelectFlags adds the flags that choose files: --files-from, --null, --include, --exclude, --shard and --balance.
-func (a *Run) SelectFlags(cmd *cobra.Command) {
-	a.ListFlags(cmd)
+func (r *Run) SelectFlags(cmd *cobra.Command) {
+	r.ListFlags(cmd)
 	Flags(cmd, TreeFlags, func(f *pflag.FlagSet) {
-		f.Var(&patternFlag{&a.Select.Rules, true}, "include", "take files and folders that match `PATTERN`,\nif no earlier pattern excludes them")
-		f.Var(&patternFlag{&a.Select.Rules, false}, "exclude", "leave out files and folders that match `PATTERN`,\nif no earlier pattern includes them")
-		f.Var(&shardFlag{&a.Select.Shard}, "shard", "work on shard I of N of the files")
-		f.BoolVar(&a.Select.Balance, "balance", false, "divide shards by the sizes of all files, too (needs --shard)")
+		f.Var(&patternFlag{&r.Select.Rules, true}, "include", "take files and folders that match `PATTERN`,\nif no earlier pattern excludes them")
+		f.Var(&patternFlag{&r.Select.Rules, false}, "exclude", "leave out files and folders that match `PATTERN`,\nif no earlier pattern includes them")
+		f.Var(&shardFlag{&r.Select.Shard}, "shard", "work on shard I of N of the files")
+		f.BoolVar(&r.Select.Balance, "balance", false, "divide shards by the sizes of all files, too (needs --shard)")
 	})
 }
 

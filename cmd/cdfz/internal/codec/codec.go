@@ -22,7 +22,7 @@ import (
 
 // converter runs the verb codec.
 type converter struct {
-	*cli.Run
+	run   *cli.Run
 	typ   string
 	shape []uint
 	zarr  bool
@@ -43,7 +43,7 @@ type filterReport struct {
 
 // Command is the verb codec.
 func Command(a *cli.Run) *cobra.Command {
-	c := &converter{Run: a}
+	c := &converter{run: a}
 	cmd := &cobra.Command{
 		Use:   "codec",
 		Short: "Convert between Zarr's codecs and HDF5's filters",
@@ -115,7 +115,7 @@ func (c *converter) toHDF5(arg string) error {
 	if s := strings.TrimSpace(arg); s != "null" && !strings.HasPrefix(s, "{") && !strings.HasPrefix(s, "[") {
 		b, err := readSmall(arg)
 		if err != nil {
-			c.Fail(arg, err)
+			c.run.Term.Fail(arg, err)
 			return nil
 		}
 		text = b
@@ -124,11 +124,11 @@ func (c *converter) toHDF5(arg string) error {
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		c.Emit(reportChain(chain, nil))
+	if c.run.Term.JSON {
+		c.run.Term.Emit(reportChain(chain, nil))
 		return nil
 	}
-	c.Print("%s", chain)
+	c.run.Term.Print("%s", chain)
 	return nil
 }
 
@@ -170,19 +170,19 @@ func (c *converter) fromHDF5(text string) error {
 		return terminal.Hinted(err, "--type and --shape describe the blocks")
 	}
 	if err != nil {
-		c.Fail(text, err)
+		c.run.Term.Fail(text, err)
 		return nil
 	}
 	var out any = codecs
 	switch {
-	case c.JSON:
+	case c.run.Term.JSON:
 		out = reportChain(full, codecs)
 	case c.zarr:
 		out = filters.SplitCodecs(codecs)
 	case len(codecs) == 1:
 		out = codecs[0]
 	}
-	c.Emit(out)
+	c.run.Term.Emit(out)
 	return nil
 }
 

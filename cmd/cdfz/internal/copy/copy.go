@@ -26,7 +26,7 @@ import (
 
 // copier runs the verb copy.
 type copier struct {
-	*cli.Run
+	run     *cli.Run
 	opts    archive.WriteOptions
 	specs   chains.Specs
 	to      copyKind
@@ -60,7 +60,7 @@ type copyReport struct {
 }
 
 func Command(a *cli.Run) *cobra.Command {
-	v := &copier{Run: a}
+	v := &copier{run: a}
 	cmd := &cobra.Command{
 		Use:   "copy [flags] IN OUT\n  cdfz copy [flags] --files-from LIST [FOLDER] OUT/",
 		Short: "Copy an archive or a classic file, with other filters",
@@ -108,7 +108,7 @@ run goes on.
 			if err := v.check(args); err != nil {
 				return err
 			}
-			v.opts.Workers, v.opts.Memory = a.Coders(), a.BlockMemory()
+			v.opts.Workers, v.opts.Memory = a.Limits.Coders(), a.Limits.BlockMemory()
 			v.parity = cmd.Flags().Changed("parity")
 			v.all(cmd.Context(), args[:len(args)-1])
 			return nil
@@ -141,47 +141,46 @@ func (v *copier) check(args []string) error {
 	if err := v.specs.Parse(); err != nil {
 		return err
 	}
-	v.Dest, v.DestArg, v.ToObjects, v.Whole = args[len(args)-1], true, true, fileio.WholeObject
-	if v.Dest == "" {
+	v.run.Dest.Name, v.run.Dest.IsArg, v.run.Dest.ToObjects, v.run.In.Whole = args[len(args)-1], true, true, fileio.WholeObject
+	if v.run.Dest.Name == "" {
 		return errors.New("expected OUT, found an empty name")
 	}
-	tree := v.Select.From == "" && isTree(args[0])
-	v.many = v.Select.From != "" || tree
+	tree := v.run.Select.From == "" && isTree(args[0])
+	v.many = v.run.Select.From != "" || tree
 	if tree {
-		if !v.IsDirDest() {
-			return terminal.Hinted(fmt.Errorf("%s: expected a folder for the copies of %s", terminal.ShowTarget(v.Dest), terminal.ShowName(args[0])), "%s/ is one", v.Dest)
+		if !v.run.Dest.IsDir() {
+			return terminal.Hinted(fmt.Errorf("%s: expected a folder for the copies of %s", terminal.ShowTarget(v.run.Dest.Name), terminal.ShowName(args[0])), "%s/ is one", v.run.Dest.Name)
 		}
-		if inside(v.Dest, args[0]) {
-			return fmt.Errorf("%s: the folder of the copies lies in %s", terminal.ShowTarget(v.Dest), terminal.ShowName(args[0]))
+		if inside(v.run.Dest.Name, args[0]) {
+			return fmt.Errorf("%s: the folder of the copies lies in %s", terminal.ShowTarget(v.run.Dest.Name), terminal.ShowName(args[0]))
 		}
 	}
-	if err := v.CheckDest(args[:len(args)-1]); err != nil {
+	if err := v.run.Targets.Check(args[:len(args)-1]); err != nil {
 		return err
 	}
-	if !v.many && (v.Select.Shard.N > 0 || len(v.Select.Rules) > 0) {
+	if !v.many && (v.run.Select.Shard.N > 0 || len(v.run.Select.Rules) > 0) {
 		return fmt.Errorf("expected a folder, a prefix or a list for --shard, --include and --exclude, found %s", terminal.ShowName(args[0]))
 	}
 	if v.many {
 		return nil // each file is checked
 	}
-	v.choose(args[0])
-	return v.checkKind()
+	return v.checkKind(v.kindOf(args[0]))
 }
 
-// choose chooses what a copy of a file is to be.
-func (v *copier) choose(name string) {
+// kindOf returns what a copy of a file is to be.
+func (v *copier) kindOf(name string) copyKind {
 	if v.to != "" {
-		return
+		return v.to
 	}
-	v.to = toClassic
-	if strings.HasSuffix(v.Dest, fileio.Suffix) || v.Dest == terminal.StdoutName || v.IsDirDest() && strings.HasSuffix(name, fileio.Suffix) {
-		v.to = toArchive
+	if strings.HasSuffix(v.run.Dest.Name, fileio.Suffix) || v.run.Dest.IsStdout() || v.run.Dest.IsDir() && strings.HasSuffix(name, fileio.Suffix) {
+		return toArchive
 	}
+	return toClassic
 }
 
 // checkKind checks the options for what is to be written.
-func (v *copier) checkKind() error {
-	if v.to == toClassic && (v.specs.Given() || v.opts.Block != 0 || v.opts.Preset != "" || v.opts.Zarr != "" || v.opts.Parity != 0) {
+func (v *copier) checkKind(to copyKind) error {
+	if to == toClassic && (v.specs.Given() || v.opts.Block != 0 || v.opts.Preset != "" || v.opts.Zarr != "" || v.opts.Parity != 0) {
 		return terminal.Hinted(errors.New("a classic file has no filters, no blocks and no parity"), "--to archive, or an OUT that ends in %s, makes an archive", fileio.Suffix)
 	}
 	return nil
@@ -216,102 +215,107 @@ func inside(out, in string) bool {
 func (v *copier) all(ctx context.Context, args []string) {
 	if !v.many {
 		name := args[0]
-		if err := v.run(ctx, fileio.File{Name: name, Rel: fileio.BaseName(name)}); err != nil {
-			v.FailFile(terminal.ShowName(name), err)
+		if err := v.one(ctx, v.run.Job(fileio.File{Name: name, Rel: fileio.BaseName(name)})); err != nil {
+			v.run.Term.FailFile(terminal.ShowName(name), err)
 		}
 		return
 	}
-	files := v.Find(ctx, args, fileio.Archives, v.FailFile)
+	files := v.run.Find(ctx, args, fileio.Archives, v.run.Term.FailFile)
 	defer func() { files.Close() }()
-	if v.Select.Balance {
-		v.Load(ctx, &files, v.FailFile)
-		if err := v.Divide(&files); err != nil {
-			v.Usage(err)
+	if v.run.Select.Balance {
+		v.run.Load(ctx, &files, v.run.Term.FailFile)
+		if err := v.run.Finder.Divide(&files); err != nil {
+			v.run.Term.Usage(err)
 			return
 		}
 	}
-	v.Each(ctx, files, func(j fileio.File) error {
-		one := *v
-		one.choose(j.Name)
-		if err := one.checkKind(); err != nil {
-			return err
-		}
-		return one.run(ctx, j)
-	}, v.FailFile)
+	v.run.Each(ctx, files, func(j *cli.Job) error { return v.one(ctx, j) }, v.run.Term.FailFile)
 }
 
-// run copies a file.
-func (v *copier) run(ctx context.Context, j fileio.File) error {
-	name := j.Name
-	in, err := v.OpenFile(ctx, j)
+// one copies a file.
+func (v *copier) one(ctx context.Context, j *cli.Job) error {
+	to := v.kindOf(j.Name)
+	if err := v.checkKind(to); err != nil {
+		return err
+	}
+	in, err := v.run.In.OpenFile(ctx, j.File)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	o := v.OpenOptions()
+	o := j.Limits.OpenOptions()
 	// Blocks that change shape need several blocks of the input, for each record variable.
-	if v.Memory == 0 {
+	if j.Limits.Memory == 0 {
 		o.Cache = archive.DefaultMemory
 	}
 	f, err := archive.New(ctx, in.R, in.Size, o)
 	if err != nil {
 		return fileio.ExplainNotNetCDF(in, err)
 	}
-	j.Size = f.Image().Size()
-	path, err := v.TargetPath(j, func(s string) (string, error) { return s, nil })
+	path, err := v.run.Targets.PathOf(j.File, func(s string) (string, error) { return s, nil })
 	if err != nil {
 		return err
 	}
-	v.StartProgress("copy", j.Size)
-	defer v.StopProgress()
-	rep := &copyReport{File: terminal.ReportName(name), Target: path, To: v.to, Size: in.Size}
+	v.run.Term.StartProgress("copy", f.Image().Size())
+	defer v.run.Term.StopProgress()
+	rep := &copyReport{File: terminal.ReportName(j.Name), Target: path, To: to, Size: in.Size}
 	start := time.Now()
-	if v.to == toClassic {
-		err = v.restore(ctx, in, f, rep)
+	if to == toClassic {
+		err = v.restore(ctx, j, in, f, rep)
 	} else {
-		err = v.rewrite(ctx, in, f, rep)
+		err = v.rewrite(ctx, j, in, f, rep)
 	}
 	if err != nil {
 		return fileio.ExplainDamage(err, f, "cdfz verify lists all damage")
 	}
 	rep.Seconds = display.Round(time.Since(start).Seconds(), 6)
-	v.StopProgress()
-	v.report(in, rep)
+	v.run.Term.StopProgress()
+	v.report(j, in, rep)
 	return nil
 }
 
-func (v *copier) report(in *fileio.Input, rep *copyReport) {
+func (v *copier) report(j *cli.Job, in *fileio.Input, rep *copyReport) {
 	for _, text := range rep.Warnings {
-		v.Message("warning: %s: %s", in.Name, text)
+		j.Term.Message("warning: %s: %s", in.Name, text)
 	}
-	rep.Loss.Warn(&v.Terminal, rep.Target)
+	rep.Loss.Warn(j.Term, rep.Target)
 	switch {
-	case v.Dest == terminal.StdoutName:
-	case v.JSON:
-		v.Emit(rep)
-	case v.to == toClassic:
-		v.Report("%s: %s", rep.Target, display.Size(rep.Written))
+	case v.run.Dest.IsStdout():
+	case j.Term.JSON:
+		j.Term.Emit(rep)
+	case rep.To == toClassic:
+		j.Term.Report("%s: %s", rep.Target, display.Size(rep.Written))
 	default:
 		text := ""
 		if rep.Parity > 0 {
 			text = ", " + display.Size(rep.Parity) + " of parity"
 		}
-		v.Report("%s: %s -> %s, %d of %s copied as stored%s", rep.Target, display.Size(rep.Size), display.Size(rep.Written), rep.Copied, display.Count(rep.Blocks, "block"), text)
+		j.Term.Report("%s: %s -> %s, %d of %s copied as stored%s", rep.Target, display.Size(rep.Size), display.Size(rep.Written), rep.Copied, display.Count(rep.Blocks, "block"), text)
 	}
 }
 
 // restore writes the classic file.
-func (v *copier) restore(ctx context.Context, in *fileio.Input, f *archive.File, rep *copyReport) error {
+func (v *copier) restore(ctx context.Context, j *cli.Job, in *fileio.Input, f *archive.File, rep *copyReport) error {
 	rep.Written, rep.Loss = f.Image().Size(), report.LossOf(f)
-	o := &archive.CopyOptions{Workers: v.opts.Workers, Memory: v.opts.Memory, Progress: v.Step(in.Name, rep.Written, 0, 1)}
-	if v.Dest == terminal.StdoutName {
-		return f.Image().Copy(ctx, v.Out, o)
+	o := &archive.CopyOptions{Workers: v.opts.Workers, Memory: v.opts.Memory, Progress: j.Term.Step(in.Name, rep.Written, 0, 1)}
+	if v.run.Dest.IsStdout() {
+		return f.Image().Copy(ctx, j.Term.Out, o)
 	}
-	return v.WriteTo(ctx, rep.Target, in, rep.Written, true, func(t fileio.Target) error { return f.Image().Copy(ctx, t, o) })
+	t := j.Target(rep.Target, in)
+	t.Size, t.Proved = rep.Written, true
+	dst, err := t.Sink(ctx)
+	if err != nil {
+		return err
+	}
+	defer dst.Abort()
+	if err := f.Image().Copy(ctx, dst, o); err != nil {
+		return err
+	}
+	return dst.Commit(ctx)
 }
 
 // rewrite writes an archive.
-func (v *copier) rewrite(ctx context.Context, in *fileio.Input, f *archive.File, rep *copyReport) error {
+func (v *copier) rewrite(ctx context.Context, j *cli.Job, in *fileio.Input, f *archive.File, rep *copyReport) error {
 	opts := v.opts
 	info, isArchive := f.Info()
 	opts.Name = info.ImageName
@@ -337,28 +341,20 @@ func (v *copier) rewrite(ctx context.Context, in *fileio.Input, f *archive.File,
 		}
 	}
 	passes := 2
-	if v.noCheck || v.Dest == terminal.StdoutName {
+	if v.noCheck || v.run.Dest.IsStdout() {
 		passes = 1
 	}
 	size := f.Image().Size()
-	opts.Progress = v.Step(in.Name, size, 0, passes)
+	opts.Progress = j.Term.Step(in.Name, size, 0, passes)
 	var res *archive.Result
-	if v.Dest == terminal.StdoutName {
-		w := bufio.NewWriterSize(v.Out, 1<<18)
+	if v.run.Dest.IsStdout() {
+		w := bufio.NewWriterSize(j.Term.Out, 1<<18)
 		if res, err = archive.Rewrite(ctx, w, f, &opts); err == nil {
 			err = w.Flush()
 		}
 	} else {
-		opts.NoCheck, opts.CheckProgress = v.noCheck, v.Step(in.Name, size, 1, passes)
-		err = v.WriteTo(ctx, rep.Target, in, 0, !v.noCheck, func(t fileio.Target) error {
-			var made *archive.File
-			if res, made, err = archive.RewriteTarget(ctx, t, f, &opts); err != nil {
-				return err
-			}
-			rep.Warnings = append(rep.Warnings, chains.WithoutEffect(made, opts.Filters)...)
-			rep.Loss = report.LossOf(made)
-			return in.Changed()
-		})
+		opts.NoCheck, opts.CheckProgress = v.noCheck, j.Term.Step(in.Name, size, 1, passes)
+		res, err = v.toTarget(ctx, j, in, f, &opts, rep)
 	}
 	if err != nil {
 		return report.ExplainLoss(err)
@@ -366,4 +362,25 @@ func (v *copier) rewrite(ctx context.Context, in *fileio.Input, f *archive.File,
 	rep.Written, rep.Blocks, rep.Copied = res.Size, res.Blocks, res.Copied
 	rep.Parity = res.Parity
 	return nil
+}
+
+// toTarget writes an archive to the target in the report.
+func (v *copier) toTarget(ctx context.Context, j *cli.Job, in *fileio.Input, f *archive.File, opts *archive.WriteOptions, rep *copyReport) (*archive.Result, error) {
+	t := j.Target(rep.Target, in)
+	t.Proved = !opts.NoCheck
+	dst, err := t.Sink(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer dst.Abort()
+	res, made, err := archive.RewriteTarget(ctx, dst.File(), f, opts)
+	if err != nil {
+		return nil, err
+	}
+	rep.Warnings = append(rep.Warnings, chains.WithoutEffect(made, opts.Filters)...)
+	rep.Loss = report.LossOf(made)
+	if err := in.Changed(); err != nil {
+		return nil, err
+	}
+	return res, dst.Commit(ctx)
 }

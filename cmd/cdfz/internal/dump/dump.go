@@ -26,7 +26,7 @@ import (
 
 // dumper runs the verb dump.
 type dumper struct {
-	*cli.Run
+	run   *cli.Run
 	o     cdl.Options
 	kind  bool
 	mode  bool // print the mode of the kind, too
@@ -35,7 +35,7 @@ type dumper struct {
 }
 
 func Command(a *cli.Run) *cobra.Command {
-	v := &dumper{Run: a}
+	v := &dumper{run: a}
 	cmd := &cobra.Command{
 		Use:   "dump [flags] FILE",
 		Short: "Print a file as CDL, as ncdump does",
@@ -71,20 +71,20 @@ dimensions, attributes and variables as NcML.`,
 			if cmd.Flags().Changed("vars") && len(v.o.Vars) == 0 {
 				return fmt.Errorf("-v %s: expected names of variables, found none", v.vars)
 			}
-			if v.Dest == "" {
-				v.Dest = terminal.StdoutName
+			if v.run.Dest.Name == "" {
+				v.run.Dest.Name = terminal.StdoutName
 			}
-			if v.IsDirDest() {
-				if err := v.CheckDirDest(args); err != nil {
+			if v.run.Dest.IsDir() {
+				if err := v.run.Targets.CheckDir(args); err != nil {
 					return err
 				}
 			}
 			v.o.Times = v.o.Times || v.o.ISO
 			v.o.Special = v.o.Special || v.ncgen
 			v.kind = v.kind || v.mode
-			v.o.Warn = func(text string) { v.Message("warning: %s: %s", terminal.ShowName(args[0]), text) }
-			if err := v.run(cmd.Context(), args[0], cmd.Flags().Changed("name")); err != nil && a.Out.Err() == nil {
-				a.Fail(terminal.ShowName(args[0]), err)
+			v.o.Warn = func(text string) { v.run.Term.Message("warning: %s: %s", terminal.ShowName(args[0]), text) }
+			if err := v.do(cmd.Context(), args[0], cmd.Flags().Changed("name")); err != nil && a.Term.Out.Err() == nil {
+				a.Term.Fail(terminal.ShowName(args[0]), err)
 			}
 			return nil
 		},
@@ -115,7 +115,7 @@ dimensions, attributes and variables as NcML.`,
 		cli.Rare(f, "cache", "debug")
 	})
 	cli.Flags(cmd, cli.OutputFlags, func(f *pflag.FlagSet) {
-		f.BoolVar(&v.Force, "force", false, "overwrite OUT, but no archive and no netCDF file")
+		f.BoolVar(&v.run.Rules.Force, "force", false, "overwrite OUT, but no archive and no netCDF file")
 	})
 	a.DestFlag(cmd, "write to `OUT`: a file, a folder for FILE.cdl, or - (default)")
 	a.ReplaceOtherFlags(cmd)
@@ -126,8 +126,8 @@ dimensions, attributes and variables as NcML.`,
 	return cmd
 }
 
-func (v *dumper) run(ctx context.Context, name string, named bool) error {
-	in, f, err := v.OpenNetCDF(ctx, name, fileio.NetCDF{})
+func (v *dumper) do(ctx context.Context, name string, named bool) error {
+	in, f, err := v.run.In.OpenNetCDF(ctx, name, v.run.Limits.OpenOptions(), fileio.NetCDF{})
 	if err != nil {
 		return err
 	}
@@ -145,11 +145,11 @@ func (v *dumper) run(ctx context.Context, name string, named bool) error {
 			v.o.BlockSize = i.Block
 		}
 	}
-	path := v.Dest
-	if v.IsDirDest() {
-		path = filepath.Join(v.Dest, cdl.Name(file)+v.suffix())
+	path := v.run.Dest.Name
+	if v.run.Dest.IsDir() {
+		path = filepath.Join(v.run.Dest.Name, cdl.Name(file)+v.suffix())
 	}
-	dst, err := v.Sink(ctx, path, in)
+	dst, err := v.run.Target(path, in).Sink(ctx)
 	if err != nil {
 		return longForce(err)
 	}
@@ -167,7 +167,7 @@ func (v *dumper) run(ctx context.Context, name string, named bool) error {
 			err = fileio.ExplainDamage(cdl.Dump(ctx, dst, f, &v.o), f, "cdfz verify lists all damage")
 		}
 	}
-	if err == nil && dst.Target() != nil {
+	if err == nil && dst.File() != nil {
 		err = in.Changed()
 	}
 	if err != nil {

@@ -30,7 +30,7 @@ import (
 
 // exporter runs the verb export.
 type exporter struct {
-	*cli.Run
+	run   *cli.Run
 	to    kind
 	spec  string        // --filters
 	chain filters.Chain // nil: the default
@@ -43,7 +43,7 @@ type exporter struct {
 
 // Command makes cdfz export.
 func Command(a *cli.Run) *cobra.Command {
-	v := &exporter{Run: a}
+	v := &exporter{run: a}
 	cmd := &cobra.Command{
 		Use:   "export [flags] FILE -o OUT",
 		Short: "Write an archive as netCDF-4 or Zarr",
@@ -85,8 +85,8 @@ Most programs that read netCDF-4 also read the original, which cdfz restore make
 			if err := v.check(args); err != nil {
 				return err
 			}
-			if err := v.run(cmd.Context(), args[0]); err != nil {
-				a.FailFile(terminal.ShowName(args[0]), err)
+			if err := v.do(cmd.Context(), args[0]); err != nil {
+				a.Term.FailFile(terminal.ShowName(args[0]), err)
 			}
 			return nil
 		},
@@ -113,7 +113,7 @@ var endings = map[string]kind{".nc4": toNetCDF4, ".nc": toNetCDF4, ".h5": toNetC
 
 // check checks the command line.
 func (v *exporter) check(args []string) error {
-	if v.Dest == "" {
+	if v.run.Dest.Name == "" {
 		return terminal.Hinted(errors.New("no OUT given"), "-o OUT names it")
 	}
 	switch {
@@ -122,11 +122,11 @@ func (v *exporter) check(args []string) error {
 	case v.refs != "":
 		v.to = toRefs
 	case v.to != "":
-	case v.Dest == terminal.StdoutName:
+	case v.run.Dest.IsStdout():
 		v.to = toNetCDF4
 	default:
-		if v.to = endings[strings.ToLower(filepath.Ext(strings.TrimRight(v.Dest, "/")))]; v.to == "" {
-			return terminal.Hinted(fmt.Errorf("-o %s: unknown suffix", v.Dest), "--to %s or --to %s selects the format", toNetCDF4, toZarr)
+		if v.to = endings[strings.ToLower(filepath.Ext(strings.TrimRight(v.run.Dest.Name, "/")))]; v.to == "" {
+			return terminal.Hinted(fmt.Errorf("-o %s: unknown suffix", v.run.Dest.Name), "--to %s or --to %s selects the format", toNetCDF4, toZarr)
 		}
 	}
 	return cmp.Or(v.checkFlags(args), v.checkDest(args))
@@ -136,16 +136,16 @@ func (v *exporter) check(args []string) error {
 func (v *exporter) checkDest(args []string) error {
 	switch {
 	case v.to != toZarr && v.refs != refsParquet:
-		v.ToObjects = true
-		return v.CheckDest(args)
-	case v.Dest == terminal.StdoutName && v.to == toZarr:
+		v.run.Dest.ToObjects = true
+		return v.run.Targets.Check(args)
+	case v.run.Dest.IsStdout() && v.to == toZarr:
 		return errors.New("-o -: a Zarr store is a folder")
-	case v.Dest == terminal.StdoutName:
+	case v.run.Dest.IsStdout():
 		return errors.New("-o -: references in Parquet are a folder")
-	case remote.IsURL(v.Dest):
-		return fmt.Errorf("-o %s: cannot write a folder to a URL", terminal.ShowTarget(v.Dest))
-	case v.refs == refsParquet && strings.Contains(filepath.Base(v.Dest), ".json"):
-		return terminal.Hinted(fmt.Errorf("-o %s: readers take a name with .json for references in JSON", v.Dest), "use a name that ends in .parq")
+	case remote.IsURL(v.run.Dest.Name):
+		return fmt.Errorf("-o %s: cannot write a folder to a URL", terminal.ShowTarget(v.run.Dest.Name))
+	case v.refs == refsParquet && strings.Contains(filepath.Base(v.run.Dest.Name), ".json"):
+		return terminal.Hinted(fmt.Errorf("-o %s: readers take a name with .json for references in JSON", v.run.Dest.Name), "use a name that ends in .parq")
 	}
 	return nil
 }
@@ -209,28 +209,28 @@ func (v *exporter) write(ctx context.Context, in *fileio.Input, f *archive.File,
 // open opens FILE.
 func (v *exporter) open(ctx context.Context, name string) (in *fileio.Input, f *archive.File, err error) {
 	if fileio.IsDataset(name) {
-		in, v.dataset, f, err = v.OpenDataset(ctx, fileio.File{Name: name})
+		in, v.dataset, f, err = v.run.In.OpenDataset(ctx, fileio.File{Name: name}, v.run.Limits.OpenOptions())
 		return in, f, err
 	}
-	return v.OpenNetCDF(ctx, name, fileio.NetCDF{Explain: fileio.ExplainNotNetCDF})
+	return v.run.In.OpenNetCDF(ctx, name, v.run.Limits.OpenOptions(), fileio.NetCDF{Explain: fileio.ExplainNotNetCDF})
 }
 
-// run exports a file.
-func (v *exporter) run(ctx context.Context, name string) error {
+// do exports a file.
+func (v *exporter) do(ctx context.Context, name string) error {
 	in, f, err := v.open(ctx, name)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	v.StartProgress("export", f.Image().Size())
-	defer v.StopProgress()
-	rep := &report{File: terminal.ReportName(name), Target: v.Dest, To: v.to, Size: in.Size}
+	v.run.Term.StartProgress("export", f.Image().Size())
+	defer v.run.Term.StopProgress()
+	rep := &report{File: terminal.ReportName(name), Target: v.run.Dest.Name, To: v.to, Size: in.Size}
 	start := time.Now()
 	if err = v.write(ctx, in, f, rep); err != nil {
 		return fileio.ExplainDamage(err, f, "cdfz verify lists all damage")
 	}
 	rep.Seconds = display.Round(time.Since(start).Seconds(), 6)
-	v.StopProgress()
-	rep.print(v.Run, in)
+	v.run.Term.StopProgress()
+	rep.print(v.run, in)
 	return nil
 }

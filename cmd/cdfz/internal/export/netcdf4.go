@@ -15,7 +15,7 @@ import (
 // netCDF4 writes a netCDF-4 file. Its metadata are written last but come first, so
 // standard output gets it from a temporary file.
 func (v *exporter) netCDF4(ctx context.Context, in *fileio.Input, f *archive.File, rep *report) error {
-	if v.Dest == terminal.StdoutName {
+	if v.run.Dest.IsStdout() {
 		t, err := atomicfile.Temp()
 		if err != nil {
 			return err
@@ -24,22 +24,22 @@ func (v *exporter) netCDF4(ctx context.Context, in *fileio.Input, f *archive.Fil
 		if err := v.writeNetCDF4(ctx, t, in, f, rep); err != nil {
 			return err
 		}
-		_, err = io.Copy(fileio.CtxWriter{Ctx: ctx, W: v.Out}, io.NewSectionReader(t, 0, rep.Written))
+		_, err = io.Copy(fileio.CtxWriter{Ctx: ctx, W: v.run.Term.Out}, io.NewSectionReader(t, 0, rep.Written))
 		return err
 	}
-	s, err := v.Sink(ctx, v.Dest, in)
+	s, err := v.run.Target(v.run.Dest.Name, in).Sink(ctx)
 	if err != nil {
 		return err
 	}
 	defer s.Abort()
-	if err := v.writeNetCDF4(ctx, s.Target(), in, f, rep); err != nil {
+	if err := v.writeNetCDF4(ctx, s.File(), in, f, rep); err != nil {
 		return err
 	}
 	return s.Commit(ctx)
 }
 
 func (v *exporter) writeNetCDF4(ctx context.Context, dst netcdf4.Target, in *fileio.Input, f *archive.File, rep *report) error {
-	res, err := netcdf4.Write(ctx, dst, f, &netcdf4.Options{Filters: v.chain, Workers: v.Coders(), Progress: v.Step(in.Name, f.Image().Size(), 0, 1)})
+	res, err := netcdf4.Write(ctx, dst, f, &netcdf4.Options{Filters: v.chain, Workers: v.run.Limits.Coders(), Progress: v.run.Term.Step(in.Name, f.Image().Size(), 0, 1)})
 	switch {
 	case errors.Is(err, netcdf4.ErrLimit):
 		return terminal.Hinted(err, "a netCDF-4 file cannot hold this file")

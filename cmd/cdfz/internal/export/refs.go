@@ -48,7 +48,7 @@ func (v *exporter) references(ctx context.Context, in *fileio.Input, f *archive.
 }
 
 func (v *exporter) referencesJSON(ctx context.Context, in *fileio.Input, src refs.Source) (*refs.Result, error) {
-	s, err := v.Sink(ctx, v.Dest, in)
+	s, err := v.run.Target(v.run.Dest.Name, in).Sink(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func (v *exporter) referencesJSON(ctx context.Context, in *fileio.Input, src ref
 }
 
 func (v *exporter) referencesParquet(ctx context.Context, in *fileio.Input, src refs.Source) (*refs.Result, error) {
-	res, err := refs.WriteParquet(ctx, v.Dest, src, v.Force, v.StoreRights(v.Dest, in))
+	res, err := refs.WriteParquet(ctx, v.run.Dest.Name, src, v.run.Rules.Force, v.run.Targets.StoreRights(v.run.Dest.Name, in))
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 )
 
 // kind is a value of --to.
@@ -46,27 +45,27 @@ type omitted struct {
 // print reports an export.
 func (rep *report) print(v *cli.Run, in *fileio.Input) {
 	for _, text := range rep.warnings {
-		v.Message("warning: %s: %s", in.Name, text)
+		v.Term.Message("warning: %s: %s", in.Name, text)
 	}
 	for _, o := range rep.Omitted {
 		of := ""
 		if o.Var != "" {
 			of = " of " + display.Quoted(o.Var)
 		}
-		v.Message("warning: %s: attribute %s%s is left out: %s", in.Name, display.Quoted(o.Attr), of, o.Why)
+		v.Term.Message("warning: %s: attribute %s%s is left out: %s", in.Name, display.Quoted(o.Attr), of, o.Why)
 	}
 	switch {
-	case v.Dest == terminal.StdoutName:
-	case v.JSON:
-		v.Emit(rep)
+	case v.Dest.IsStdout():
+	case v.Term.JSON:
+		v.Term.Emit(rep)
 	case rep.To == toRefs:
-		v.Report("%s: %s, references to %d of %s", rep.Target, display.Size(rep.Written), rep.Copied, display.Count(rep.Chunks, "chunk"))
+		v.Term.Report("%s: %s, references to %d of %s", rep.Target, display.Size(rep.Written), rep.Copied, display.Count(rep.Chunks, "chunk"))
 	default:
 		encoded := ""
 		if rep.lorenz && rep.Copied > 0 && len(rep.Encoded) > 0 {
 			encoded = "; encoded: " + listed(rep.Encoded)
 		}
-		v.Report("%s: %s -> %s, %d of %s copied as stored%s", rep.Target, display.Size(rep.Size), display.Size(rep.Written), rep.Copied, display.Count(rep.Chunks, "chunk"), encoded)
+		v.Term.Report("%s: %s -> %s, %d of %s copied as stored%s", rep.Target, display.Size(rep.Size), display.Size(rep.Written), rep.Copied, display.Count(rep.Chunks, "chunk"), encoded)
 	}
 }
 

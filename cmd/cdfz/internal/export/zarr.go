@@ -15,8 +15,8 @@ import (
 
 // zarrStore writes a folder that is a Zarr store.
 func (v *exporter) zarrStore(ctx context.Context, in *fileio.Input, f *archive.File, rep *report) error {
-	res, err := zarr.Write(ctx, v.Dest, f, &zarr.Options{
-		Format: v.format, Filters: v.chain, Workers: v.Coders(), Overwrite: v.Force, Rights: v.StoreRights(v.Dest, in), Progress: v.Step(in.Name, f.Image().Size(), 0, 1)})
+	res, err := zarr.Write(ctx, v.run.Dest.Name, f, &zarr.Options{
+		Format: v.format, Filters: v.chain, Workers: v.run.Limits.Coders(), Overwrite: v.run.Rules.Force, Rights: v.run.Targets.StoreRights(v.run.Dest.Name, in), Progress: v.run.Term.Step(in.Name, f.Image().Size(), 0, 1)})
 	if errors.Is(err, fs.ErrExist) {
 		return terminal.Hinted(err, "-f replaces Zarr stores without other files in them, and nothing else")
 	}

@@ -52,7 +52,7 @@ not be built in.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(a.PluginFolders()) > 0 {
 				if _, err := a.LoadPlugins(); err != nil {
-					a.Fail("plugins", err)
+					a.Term.Fail("plugins", err)
 					return nil
 				}
 			}
@@ -117,8 +117,8 @@ func listFilters(a *cli.Run) {
 			others = append(others, fmt.Sprintf("%d %s", id, r.Name))
 		}
 	}
-	if a.JSON {
-		a.Emit(rows)
+	if a.Term.JSON {
+		a.Term.Emit(rows)
 		return
 	}
 	table := [][]string{{"id", "name", "codec", "encodes", "stored bytes are read by"}}
@@ -131,8 +131,8 @@ func listFilters(a *cli.Run) {
 			table = append(table, []string{strconv.FormatUint(uint64(r.ID), 10), r.Name, cmp.Or(r.codec(), "-"), yesNo(r.Encodes), payload})
 		}
 	}
-	display.WriteTable(a.Out, table)
-	fmt.Fprintf(a.Out, "\nnot built in: %s\n%s\n", strings.Join(others, ", "), filters.RegistryURL)
+	display.WriteTable(a.Term.Out, table)
+	fmt.Fprintf(a.Term.Out, "\nnot built in: %s\n%s\n", strings.Join(others, ", "), filters.RegistryURL)
 }
 
 func describeFilters(a *cli.Run, args []string) error {
@@ -144,8 +144,8 @@ func describeFilters(a *cli.Run, args []string) error {
 		}
 		rows = append(rows, reportFilter(id))
 	}
-	if a.JSON {
-		a.Emit(rows)
+	if a.Term.JSON {
+		a.Term.Emit(rows)
 		return nil
 	}
 	for _, r := range rows {
@@ -153,27 +153,27 @@ func describeFilters(a *cli.Run, args []string) error {
 		if name == "" {
 			name = "no name"
 		}
-		fmt.Fprintf(a.Out, "%d: %s\n  id: %s\n", r.ID, display.Printable(name), classText[r.Class])
+		fmt.Fprintf(a.Term.Out, "%d: %s\n  id: %s\n", r.ID, display.Printable(name), classText[r.Class])
 		switch {
 		case r.BuiltIn && r.Encodes:
-			fmt.Fprintln(a.Out, "  built in")
+			fmt.Fprintln(a.Term.Out, "  built in")
 		case r.BuiltIn:
-			fmt.Fprintln(a.Out, "  built in, decodes only")
+			fmt.Fprintln(a.Term.Out, "  built in, decodes only")
 		case r.Plugin != "" && r.Encodes:
-			a.Print("  plugin: %s", r.Plugin)
+			a.Term.Print("  plugin: %s", r.Plugin)
 		case r.Plugin != "":
-			a.Print("  plugin: %s, decodes only", r.Plugin)
+			a.Term.Print("  plugin: %s, decodes only", r.Plugin)
 		default:
-			fmt.Fprintln(a.Out, "  not built in")
+			fmt.Fprintln(a.Term.Out, "  not built in")
 		}
 		if r.Codec != "" {
-			a.Print("  codec: %s", r.codec())
+			a.Term.Print("  codec: %s", r.codec())
 		}
 		if r.Payload != "" {
-			fmt.Fprintf(a.Out, "  stored bytes are read by: %s\n", r.Payload)
+			fmt.Fprintf(a.Term.Out, "  stored bytes are read by: %s\n", r.Payload)
 		}
 		if r.Registry != "" {
-			fmt.Fprintf(a.Out, "  %s\n", r.Registry)
+			fmt.Fprintf(a.Term.Out, "  %s\n", r.Registry)
 		}
 	}
 	return nil

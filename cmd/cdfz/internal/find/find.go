@@ -22,7 +22,7 @@ import (
 
 // finder runs the verb find.
 type finder struct {
-	*cli.Run
+	run        *cli.Run
 	catalogues []string
 	query      cataloguefile.Query
 	long, null bool
@@ -41,7 +41,7 @@ var heading = []string{"file", "variable", "dimensions", "times", "latitudes", "
 
 // Command makes cdfz find.
 func Command(a *cli.Run) *cobra.Command {
-	v := &finder{Run: a}
+	v := &finder{run: a}
 	cmd := &cobra.Command{
 		Use:   "find [flags] --catalogue CAT.parquet [NAME…]",
 		Short: "Find files in a catalogue by variables, times and places",
@@ -74,7 +74,7 @@ The exit code is 1 if nothing is found.`,
 			if err := v.check(); err != nil {
 				return err
 			}
-			v.run(cmd.Context())
+			v.do(cmd.Context())
 			return nil
 		},
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -124,7 +124,7 @@ func (v *finder) check() error {
 		return terminal.Hinted(errors.New("no catalogue given"), "--catalogue CAT.parquet names it; cdfz catalogue makes one")
 	}
 	forms := 0
-	for _, given := range []bool{v.long, v.null, v.stac, v.JSON} {
+	for _, given := range []bool{v.long, v.null, v.stac, v.run.Term.JSON} {
 		if given {
 			forms++
 		}
@@ -140,29 +140,29 @@ func (v *finder) check() error {
 	return nil
 }
 
-func (v *finder) run(ctx context.Context) {
+func (v *finder) do(ctx context.Context) {
 	v.table = [][]string{heading}
 	failed := false
 	for _, name := range v.catalogues {
 		if err := v.search(ctx, name); err != nil {
-			v.FailFile(terminal.ShowName(name), err)
+			v.run.Term.FailFile(terminal.ShowName(name), err)
 			failed = true
 		}
-		if v.Stopped(ctx) {
+		if v.run.Term.Stopped(ctx) {
 			return
 		}
 	}
 	if v.found && v.long {
-		display.WriteTable(v.Out, v.table)
+		display.WriteTable(v.run.Term.Out, v.table)
 	}
 	if !v.found && !failed {
-		v.SetCode(terminal.ExitFailed)
+		v.run.Term.SetCode(terminal.ExitFailed)
 	}
 }
 
 // search prints what is found in a catalogue.
 func (v *finder) search(ctx context.Context, name string) error {
-	in, err := v.Open(ctx, name)
+	in, err := v.run.In.Open(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func (v *finder) search(ctx context.Context, name string) error {
 			v.endItem()
 			return nil
 		}
-		if err = cmp.Or(err, ctx.Err(), v.Out.Err()); err != nil {
+		if err = cmp.Or(err, ctx.Err(), v.run.Term.Out.Err()); err != nil {
 			return err
 		}
 		if !v.query.Matches(r) {
@@ -193,17 +193,17 @@ func (v *finder) search(ctx context.Context, name string) error {
 				v.item = cataloguefile.NewItem(r)
 			}
 			v.item.Add(r)
-		case v.JSON:
-			v.Emit(jsonOf(r))
+		case v.run.Term.JSON:
+			v.run.Term.Emit(jsonOf(r))
 		case v.long:
 			v.addLine([]string{display.Quoted(r.Name()), display.Quoted(r.Variable), dims(r), times(r), span(r.LatMin, r.LatMax), longitudes(r)})
 		case r.Name() == last:
 		case v.null:
-			fmt.Fprintf(v.Out, "%s\x00", r.Name())
-		case terminal.IsTerminal(v.Out):
-			v.Print("%s", r.Name())
+			fmt.Fprintf(v.run.Term.Out, "%s\x00", r.Name())
+		case terminal.IsTerminal(v.run.Term.Out):
+			v.run.Term.Print("%s", r.Name())
 		default:
-			fmt.Fprintln(v.Out, r.Name())
+			fmt.Fprintln(v.run.Term.Out, r.Name())
 		}
 		last = r.Name()
 	}
@@ -212,7 +212,7 @@ func (v *finder) search(ctx context.Context, name string) error {
 // endItem prints the item of a file all of whose variables were seen.
 func (v *finder) endItem() {
 	if v.item != nil {
-		v.Emit(v.item)
+		v.run.Term.Emit(v.item)
 		v.item = nil
 	}
 }
@@ -226,7 +226,7 @@ func (v *finder) addLine(line []string) {
 		v.held += len(cell)
 	}
 	if v.held >= maxHeld {
-		display.WriteTable(v.Out, v.table)
+		display.WriteTable(v.run.Term.Out, v.table)
 		v.table, v.held = nil, 0
 	}
 }

@@ -29,7 +29,7 @@ import (
 
 // generator runs the verb gen.
 type generator struct {
-	*cli.Run
+	run       *cli.Run
 	o         cdlgen.Options
 	opts      archive.WriteOptions // of an archive
 	toArchive bool
@@ -49,7 +49,7 @@ type genReport struct {
 }
 
 func Command(a *cli.Run) *cobra.Command {
-	v := &generator{Run: a}
+	v := &generator{run: a}
 	cmd := &cobra.Command{
 		Use:   "gen [flags] FILE",
 		Short: "Make a netCDF file or an archive from CDL, as ncgen does",
@@ -77,15 +77,15 @@ Groups and other parts of netCDF-4 are errors.`,
 			return []string{"cdl"}, cobra.ShellCompDirectiveFilterFileExt
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.CheckDest(args); err != nil {
+			if err := a.Targets.Check(args); err != nil {
 				return err
 			}
-			v.toArchive = v.toArchive || strings.HasSuffix(v.Dest, fileio.Suffix)
+			v.toArchive = v.toArchive || strings.HasSuffix(v.run.Dest.Name, fileio.Suffix)
 			if f := cmd.Flags(); !v.toArchive && (f.Changed("preset") || f.Changed("block") || f.Changed("zarr")) {
 				return terminal.Hinted(errors.New("--preset, --zarr and --block are for archives"), "--archive makes one")
 			}
-			if err := v.run(cmd.Context(), args[0]); err != nil {
-				a.FailFile(terminal.ShowName(args[0]), err)
+			if err := v.do(cmd.Context(), args[0]); err != nil {
+				a.Term.FailFile(terminal.ShowName(args[0]), err)
 			}
 			return nil
 		},
@@ -112,8 +112,8 @@ Groups and other parts of netCDF-4 are errors.`,
 	return cmd
 }
 
-func (v *generator) run(ctx context.Context, name string) error {
-	in, err := v.Open(ctx, name)
+func (v *generator) do(ctx context.Context, name string) error {
+	in, err := v.run.In.Open(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (v *generator) run(ctx context.Context, name string) error {
 	defer f.Close()
 	rep := &genReport{File: terminal.ReportName(name), Format: cdl.Kind(f.Header.Version), Dims: len(f.Header.Dims), Vars: len(f.Header.Vars),
 		Records: f.Header.NumRecs, Size: f.Size()}
-	if rep.Target, err = v.TargetPath(fileio.File{Name: name, Rel: filepath.Base(name)}, v.rename); err != nil {
+	if rep.Target, err = v.run.Targets.PathOf(fileio.File{Name: name, Rel: filepath.Base(name)}, v.rename); err != nil {
 		return err
 	}
 	if v.toArchive {
@@ -133,7 +133,7 @@ func (v *generator) run(ctx context.Context, name string) error {
 	} else {
 		err = v.classic(ctx, f, rep.Target)
 	}
-	if err == nil && v.Dest != terminal.StdoutName {
+	if err == nil && !v.run.Dest.IsStdout() {
 		v.report(rep)
 	}
 	return err
@@ -150,7 +150,7 @@ func (v *generator) rename(name string) (string, error) {
 
 // classic writes the netCDF file.
 func (v *generator) classic(ctx context.Context, f *cdlgen.File, path string) error {
-	dst, err := v.Sink(ctx, path, nil)
+	dst, err := v.run.Target(path, nil).Sink(ctx)
 	if err != nil {
 		return err
 	}
@@ -183,29 +183,34 @@ func (v *generator) archive(ctx context.Context, f *cdlgen.File, rep *genReport)
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	v.opts.Workers = v.Workers
+	v.opts.Workers = v.run.Limits.Workers
 	if v.opts.Name = cdl.Name(f.Name) + ".nc"; rep.Target != terminal.StdoutName {
 		v.opts.Name = strings.TrimSuffix(filepath.Base(rep.Target), fileio.Suffix)
 	}
-	if v.Dest == terminal.StdoutName {
-		w := bufio.NewWriterSize(v.Out, 1<<18)
+	if v.run.Dest.IsStdout() {
+		w := bufio.NewWriterSize(v.run.Term.Out, 1<<18)
 		if _, err := archive.Write(ctx, w, image, rep.Size, &v.opts); err != nil {
 			return err
 		}
 		return w.Flush()
 	}
-	v.StartProgress("gen", rep.Size)
-	defer v.StopProgress()
-	v.opts.Progress = v.Step(rep.File, rep.Size, 0, 2)
-	v.opts.CheckProgress = v.Step(rep.File, rep.Size, 1, 2)
-	return v.WriteTo(ctx, rep.Target, &fileio.Input{}, 0, true, func(t fileio.Target) error {
-		res, a, err := archive.WriteTarget(ctx, t, image, rep.Size, &v.opts)
-		if err != nil {
-			return err
-		}
-		rep.ArchiveSize, rep.Warnings = res.Size, v.otherBlocks(f, a)
-		return nil
-	})
+	v.run.Term.StartProgress("gen", rep.Size)
+	defer v.run.Term.StopProgress()
+	v.opts.Progress = v.run.Term.Step(rep.File, rep.Size, 0, 2)
+	v.opts.CheckProgress = v.run.Term.Step(rep.File, rep.Size, 1, 2)
+	t := v.run.Target(rep.Target, &fileio.Input{})
+	t.Proved = true
+	dst, err := t.Sink(ctx)
+	if err != nil {
+		return err
+	}
+	defer dst.Abort()
+	res, a, err := archive.WriteTarget(ctx, dst.File(), image, rep.Size, &v.opts)
+	if err != nil {
+		return err
+	}
+	rep.ArchiveSize, rep.Warnings = res.Size, v.otherBlocks(f, a)
+	return dst.Commit(ctx)
 }
 
 // storage takes the options of the archive from the special attributes.
@@ -275,17 +280,17 @@ func (v *generator) otherBlocks(f *cdlgen.File, a *archive.File) (out []string) 
 
 func (v *generator) report(rep *genReport) {
 	for _, text := range rep.Warnings {
-		v.Message("warning: %s: %s", terminal.ShowName(rep.File), text)
+		v.run.Term.Message("warning: %s: %s", terminal.ShowName(rep.File), text)
 	}
-	if v.JSON {
-		v.Emit(rep)
+	if v.run.Term.JSON {
+		v.run.Term.Emit(rep)
 		return
 	}
 	line := fmt.Sprintf("%s: %s, %s, %s", rep.Target, rep.Format, display.Count(int64(rep.Vars), "variable"), display.Size(rep.Size))
 	if rep.ArchiveSize > 0 {
 		line += " -> " + display.Size(rep.ArchiveSize)
 	}
-	v.Report("%s", line)
+	v.run.Term.Report("%s", line)
 }
 
 // kindFlag is -k KIND.

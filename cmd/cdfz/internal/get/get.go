@@ -25,7 +25,7 @@ import (
 
 // getter runs the verb get.
 type getter struct {
-	*cli.Run
+	run     *cli.Run
 	format  exports.Format
 	o       exports.Options
 	explain bool
@@ -33,7 +33,7 @@ type getter struct {
 
 // Command makes the verb get.
 func Command(a *cli.Run) *cobra.Command {
-	v := &getter{Run: a}
+	v := &getter{run: a}
 	cmd := &cobra.Command{
 		Use:   "get [flags] FILE VAR[SELECTION]…",
 		Short: "Write parts of variables as CSV, JSON, npy, raw values or netCDF",
@@ -124,14 +124,14 @@ conventions. Other variables are written as numbers.`,
 			if err := v.check(len(selections)); err != nil {
 				return err
 			}
-			if err := v.run(cmd.Context(), args[0], selections); err != nil {
+			if err := v.do(cmd.Context(), args[0], selections); err != nil {
 				name := terminal.ShowName(args[0])
 				v.failed(name, &shownError{err, name})
 			}
 			return nil
 		},
 	}
-	a.ToObjects = true
+	a.Dest.ToObjects = true
 	cmd.ValidArgsFunction = cli.CompleteVars
 	f := cmd.Flags()
 	cli.Flags(cmd, "Values", func(f *pflag.FlagSet) {
@@ -146,7 +146,7 @@ conventions. Other variables are written as numbers.`,
 	a.ForceFlag(cmd)
 	a.MemoryFlag(cmd)
 	a.StatsFlag(cmd)
-	f.BoolVar(&a.JSON, "json", false, "report as JSON,\non standard error if the data is on standard output")
+	f.BoolVar(&a.Term.JSON, "json", false, "report as JSON,\non standard error if the data is on standard output")
 	return cmd
 }
 
@@ -162,40 +162,40 @@ func unquoted(err error, arg string, more bool) error {
 
 // check checks the flags.
 func (v *getter) check(vars int) error {
-	if v.Dest == "" {
-		v.Dest = terminal.StdoutName
+	if v.run.Dest.Name == "" {
+		v.run.Dest.Name = terminal.StdoutName
 	}
-	if err := v.CheckURLDest(); err != nil {
+	if err := v.run.Dest.CheckURL(); err != nil {
 		return err
 	}
-	toFile := v.Dest != terminal.StdoutName && !v.IsDirDest()
-	if v.Dest != terminal.StdoutName && v.IsDirDest() {
-		if err := v.CheckDirDest(nil); err != nil {
+	toFile := !v.run.Dest.IsStdout() && !v.run.Dest.IsDir()
+	if !v.run.Dest.IsStdout() && v.run.Dest.IsDir() {
+		if err := v.run.Targets.CheckDir(nil); err != nil {
 			return err
 		}
 	}
 	if v.format == "" {
 		v.format = exports.CSV
 		if toFile {
-			if v.format = exports.FormatOf(v.Dest); strings.HasSuffix(v.Dest, fileio.Suffix) {
+			if v.format = exports.FormatOf(v.run.Dest.Name); strings.HasSuffix(v.run.Dest.Name, fileio.Suffix) {
 				v.format = exports.NC
 			}
 			if v.format == "" {
-				return terminal.Hinted(fmt.Errorf("-o %s: expected a name that ends in .csv, .json, .npy, .raw, .nc or .cdfz", v.Dest), "--format sets the format for any suffix")
+				return terminal.Hinted(fmt.Errorf("-o %s: expected a name that ends in .csv, .json, .npy, .raw, .nc or .cdfz", v.run.Dest.Name), "--format sets the format for any suffix")
 			}
 		}
 	}
 	switch {
-	case v.archives() && s3.IsURL(v.Dest):
+	case v.archives() && s3.IsURL(v.run.Dest.Name):
 		return terminal.Hinted(errors.New("an archive of a selection is written to a file only"), "cdfz copy uploads it")
 	case v.o.Time && v.format.Binary():
 		return fmt.Errorf("--time: expected --format csv or json, found %s", v.format)
-	case vars > 1 && !v.IsDirDest() && v.format.Single():
+	case vars > 1 && !v.run.Dest.IsDir() && v.format.Single():
 		return terminal.Hinted(fmt.Errorf("--format %s: expected one variable for a file, found %d", v.format, vars), "-o DIR%c writes a file of each", filepath.Separator)
-	case v.Dest == terminal.StdoutName && v.format.Binary() && terminal.IsTerminal(v.Out):
+	case v.run.Dest.IsStdout() && v.format.Binary() && terminal.IsTerminal(v.run.Term.Out):
 		return terminal.Hinted(errors.New("will not write binary data to a terminal"), "-o FILE writes to a file")
 	}
-	v.o.Escape = v.Dest == terminal.StdoutName && terminal.IsTerminal(v.Out)
+	v.o.Escape = v.run.Dest.IsStdout() && terminal.IsTerminal(v.run.Term.Out)
 	return nil
 }
 
@@ -214,10 +214,10 @@ type getRun struct {
 	wasReads, wasBytes int64
 }
 
-func (v *getter) run(ctx context.Context, name string, selections []*exports.Selection) error {
+func (v *getter) do(ctx context.Context, name string, selections []*exports.Selection) error {
 	start := time.Now()
 	r := &getRun{getter: v, name: name, start: start}
-	r.watched = v.explain || v.ShowsProgress()
+	r.watched = v.explain || v.run.Term.ShowsProgress()
 	if err := r.open(ctx); err != nil {
 		return err
 	}
@@ -233,21 +233,21 @@ func (v *getter) run(ctx context.Context, name string, selections []*exports.Sel
 		}
 		// The range of values may have been meant as one of indices.
 		if x.Len() == 0 && strings.Contains(s.Text, "=") {
-			v.Message("warning: %s: %s selects no values", r.name, display.Quoted(s.Text))
+			v.run.Term.Message("warning: %s: %s selects no values", r.name, display.Quoted(s.Text))
 		}
 		for _, note := range x.Notes() {
-			v.Message("%s: %s %s", r.name, display.Quoted(s.Text), note)
+			v.run.Term.Message("%s: %s %s", r.name, display.Quoted(s.Text), note)
 		}
 		sel = append(sel, x)
 	}
-	if !v.IsDirDest() {
-		return r.one(ctx, v.Dest, sel)
+	if !v.run.Dest.IsDir() {
+		return r.one(ctx, v.run.Dest.Name, sel)
 	}
 	for i, name := range targetNames(selections, string(v.format)) {
-		if v.Stopped(ctx) {
+		if v.run.Term.Stopped(ctx) {
 			break
 		}
-		path, err := v.TargetPath(fileio.File{Rel: name}, func(name string) (string, error) { return name, nil })
+		path, err := v.run.Targets.PathOf(fileio.File{Rel: name}, func(name string) (string, error) { return name, nil })
 		if err != nil {
 			return err
 		}
@@ -260,7 +260,7 @@ func (v *getter) run(ctx context.Context, name string, selections []*exports.Sel
 
 // open opens the file.
 func (r *getRun) open(ctx context.Context) error {
-	in, f, err := r.OpenNetCDF(ctx, r.name, fileio.NetCDF{Opened: r.watch, Explain: func(in *fileio.Input, err error) error {
+	in, f, err := r.run.In.OpenNetCDF(ctx, r.name, r.run.Limits.OpenOptions(), fileio.NetCDF{Opened: r.watch, Explain: func(in *fileio.Input, err error) error {
 		if errors.Is(err, archive.ErrCorrupt) {
 			err = fileio.ExplainNotArchive(in, err)
 		}
@@ -376,8 +376,8 @@ func (r *getRun) blocksOf(sel []*exports.Values) (blocks, bytes int64, err error
 
 // show updates the progress bar while a selection is written. stop removes the bar.
 func (r *getRun) show(blocks, total int64) (stop func()) {
-	r.StartProgress("get", total)
-	report := r.Step(r.in.Name, total, 0, 1)
+	r.run.Term.StartProgress("get", total)
+	report := r.run.Term.Step(r.in.Name, total, 0, 1)
 	if report == nil {
 		return func() {}
 	}
@@ -405,6 +405,6 @@ func (r *getRun) show(blocks, total int64) (stop func()) {
 	return sync.OnceFunc(func() {
 		close(done)
 		<-ended
-		r.StopProgress()
+		r.run.Term.StopProgress()
 	})
 }

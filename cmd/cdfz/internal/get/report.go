@@ -77,31 +77,31 @@ func (r *getRun) tell(path string, sel []*exports.Values, written, blocks int64)
 		rep.Explain = r.explained(blocks)
 	}
 	switch {
-	case r.JSON:
+	case r.run.Term.JSON:
 		r.tellJSON(rep)
 		return
-	case r.Dest != terminal.StdoutName:
-		r.Report("%s: %s, %s", path, display.Count(values, "value"), display.Size(written))
+	case !r.run.Dest.IsStdout():
+		r.run.Term.Report("%s: %s, %s", path, display.Count(values, "value"), display.Size(written))
 	}
 	if e := rep.Explain; e != nil {
 		if fileio.IsDataset(r.name) { // members have their own blocks, and are opened meanwhile
-			fmt.Fprintf(r.Err, "blocks: %d read and decoded in %s, %d found in the cache\n", e.Decoded, display.Count(e.Reads, "read"), e.Cached)
-			fmt.Fprintf(r.Err, "bytes: %d of blocks; %d written\n", e.Bytes, written)
+			fmt.Fprintf(r.run.Term.Err, "blocks: %d read and decoded in %s, %d found in the cache\n", e.Decoded, display.Count(e.Reads, "read"), e.Cached)
+			fmt.Fprintf(r.run.Term.Err, "bytes: %d of blocks; %d written\n", e.Bytes, written)
 		} else {
-			fmt.Fprintf(r.Err, "blocks: %d needed, %d read and decoded in %s, %d found in the cache\n", e.Blocks, e.Decoded, display.Count(e.Reads, "read"), e.Cached)
-			fmt.Fprintf(r.Err, "bytes: %d of blocks; %d in %s of the file's %d; %d written\n", e.Bytes, e.FileBytes, display.Count(e.FileReads, "read"), e.FileSize, written)
+			fmt.Fprintf(r.run.Term.Err, "blocks: %d needed, %d read and decoded in %s, %d found in the cache\n", e.Blocks, e.Decoded, display.Count(e.Reads, "read"), e.Cached)
+			fmt.Fprintf(r.run.Term.Err, "bytes: %d of blocks; %d in %s of the file's %d; %d written\n", e.Bytes, e.FileBytes, display.Count(e.FileReads, "read"), e.FileSize, written)
 		}
-		fmt.Fprintf(r.Err, "time: %.6f s, decoding %.6f s\n", e.Seconds, e.Decode)
+		fmt.Fprintf(r.run.Term.Err, "time: %.6f s, decoding %.6f s\n", e.Seconds, e.Decode)
 	}
 }
 
 // tellJSON prints an object, on standard error if the data is on standard output.
 func (v *getter) tellJSON(rep any) {
-	if v.Dest != terminal.StdoutName {
-		v.Emit(rep)
+	if !v.run.Dest.IsStdout() {
+		v.run.Term.Emit(rep)
 		return
 	}
-	e := json.NewEncoder(v.Err)
+	e := json.NewEncoder(v.run.Term.Err)
 	e.SetEscapeHTML(false)
 	// If standard error fails, nothing can be reported.
 	_ = e.Encode(rep)
@@ -109,11 +109,11 @@ func (v *getter) tellJSON(rep any) {
 
 // failed reports an error.
 func (v *getter) failed(file string, err error) {
-	if v.Out.Err() != nil && errors.Is(err, v.Out.Err()) {
+	if v.run.Term.Out.Err() != nil && errors.Is(err, v.run.Term.Out.Err()) {
 		return // reported at the end
 	}
-	text, code := v.Fail(file, err)
-	if v.JSON {
+	text, code := v.run.Term.Fail(file, err)
+	if v.run.Term.JSON {
 		v.tellJSON(terminal.Failure{File: file, Error: text, Exit: code})
 	}
 }

@@ -20,18 +20,18 @@ import (
 
 // archives reports whether the target is an archive.
 func (v *getter) archives() bool {
-	return v.format == exports.NC && strings.HasSuffix(v.Dest, fileio.Suffix) && !v.IsDirDest()
+	return v.format == exports.NC && strings.HasSuffix(v.run.Dest.Name, fileio.Suffix) && !v.run.Dest.IsDir()
 }
 
 // toSink writes selections and returns the number of bytes.
 func (r *getRun) toSink(ctx context.Context, path string, from *exports.Writer) (int64, error) {
-	dst, err := r.Sink(ctx, path, r.in)
+	dst, err := r.run.Target(path, r.in).Sink(ctx)
 	if err != nil {
 		return 0, err
 	}
 	defer dst.Abort()
 	n, err := write(ctx, dst, from)
-	if err == nil && dst.Target() != nil {
+	if err == nil && dst.File() != nil {
 		err = r.in.Changed()
 	}
 	if err == nil {
@@ -58,15 +58,18 @@ func (r *getRun) toArchive(ctx context.Context, path string, from *exports.Write
 	if err != nil {
 		return 0, err
 	}
-	var res *archive.Result
-	err = r.WriteTo(ctx, path, &fileio.Input{}, 0, true, func(t fileio.Target) error {
-		res, _, err = archive.WriteTarget(ctx, t, image, n, &archive.WriteOptions{Name: name, Workers: r.Coders(), Memory: r.BlockMemory()})
-		return err
-	})
+	t := r.run.Target(path, &fileio.Input{})
+	t.Proved = true
+	dst, err := t.Sink(ctx)
 	if err != nil {
 		return 0, err
 	}
-	return res.Size, nil
+	defer dst.Abort()
+	res, _, err := archive.WriteTarget(ctx, dst.File(), image, n, &archive.WriteOptions{Name: name, Workers: r.run.Limits.Coders(), Memory: r.run.Limits.BlockMemory()})
+	if err != nil {
+		return 0, err
+	}
+	return res.Size, dst.Commit(ctx)
 }
 
 // write writes selections and returns the number of bytes.

@@ -41,7 +41,7 @@ func (v *informer) dataset(ctx context.Context, j fileio.File) error {
 	if v.sha256 || v.blocks || v.why {
 		return errors.New("--sha256, --blocks and --why are for archives, found a description of joined files")
 	}
-	in, d, f, err := v.OpenDataset(ctx, j)
+	in, d, f, err := v.run.In.OpenDataset(ctx, j, v.run.Limits.OpenOptions())
 	if err != nil {
 		return err
 	}
@@ -54,22 +54,22 @@ func (v *informer) dataset(ctx context.Context, j fileio.File) error {
 	for i, w := range f.Vars() {
 		rep.Vars = append(rep.Vars, datasetVar{w.Name(), w.Type().String(), w.Dims(), w.Shape(), slices.Contains(w.Dims(), desc.Dim), h.Vars[i].Len})
 	}
-	if v.JSON {
-		v.Emit(rep)
+	if v.run.Term.JSON {
+		v.run.Term.Emit(rep)
 		return nil
 	}
 	kind := "existing dimension"
 	if desc.New {
 		kind = "new dimension"
 	}
-	display.WriteTable(v.Out, [][]string{
+	display.WriteTable(v.run.Term.Out, [][]string{
 		{"dataset", display.Quoted(terminal.ShowName(j.Name))},
 		{"format", rep.Format},
 		{"size", fmt.Sprintf("%d (%s)", rep.Size, display.Size(rep.Size))},
 		{"joined along", fmt.Sprintf("%s = %d, %s", display.Quoted(rep.Dim), rep.Len, kind)},
 		{"files", fmt.Sprintf("%d, %s to %s", rep.Files, display.Quoted(rep.First), display.Quoted(rep.Last))},
 	})
-	v.Print("")
+	v.run.Term.Print("")
 	table := [][]string{{"variable", "type", "dimensions", "raw", "joined"}}
 	for _, w := range rep.Vars {
 		dims := make([]string, len(w.Dims))
@@ -82,6 +82,6 @@ func (v *informer) dataset(ctx context.Context, j fileio.File) error {
 		}
 		table = append(table, []string{display.Quoted(w.Name), w.Type, "(" + strings.Join(dims, ",") + ")", strconv.FormatInt(w.Raw, 10), yes})
 	}
-	display.WriteTable(v.Out, table, false, false, false, true, false)
+	display.WriteTable(v.run.Term.Out, table, false, false, false, true, false)
 	return nil
 }

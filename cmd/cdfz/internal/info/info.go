@@ -21,12 +21,12 @@ import (
 
 // informer runs the verb info.
 type informer struct {
-	*cli.Run
+	run                 *cli.Run
 	blocks, why, sha256 bool
 }
 
 func Command(a *cli.Run) *cobra.Command {
-	v := &informer{Run: a}
+	v := &informer{run: a}
 	cmd := &cobra.Command{
 		Use:   "info [flags] FILE…",
 		Short: "Show the contents of archives",
@@ -50,10 +50,10 @@ sha256sum -c checks restored files or the originals.`,
 		Args:              cli.MinFiles,
 		ValidArgsFunction: cli.CompleteArchives,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if v.sha256 && (v.blocks || v.why || a.JSON) {
+			if v.sha256 && (v.blocks || v.why || a.Term.JSON) {
 				return errors.New("--sha256: not with --blocks, --why or --json")
 			}
-			v.run(cmd.Context(), args)
+			v.do(cmd.Context(), args)
 			return nil
 		},
 	}
@@ -68,49 +68,49 @@ sha256sum -c checks restored files or the originals.`,
 	return cmd
 }
 
-func (v *informer) run(ctx context.Context, args []string) {
+func (v *informer) do(ctx context.Context, args []string) {
 	failedFiles := int64(0)
 	failed := func(name string, err error) {
 		if !terminal.Interrupted(err) {
 			failedFiles++
 		}
-		v.FailFile(name, err)
+		v.run.Term.FailFile(name, err)
 	}
-	files := v.Find(ctx, args, fileio.Archives, failed)
+	files := v.run.Find(ctx, args, fileio.Archives, failed)
 	defer files.Close()
-	none := func() { v.FailFile(strings.Join(args, ", "), errors.New("no archives below this folder")) }
-	if len(files.Files) == 0 && !files.Grows() && failedFiles == 0 && !v.Stopped(ctx) {
+	none := func() { v.run.Term.FailFile(strings.Join(args, ", "), errors.New("no archives below this folder")) }
+	if len(files.Files) == 0 && !files.Grows() && failedFiles == 0 && !v.run.Term.Stopped(ctx) {
 		none()
 		return
 	}
-	list := files.Folders && !v.blocks && !v.why && !v.JSON
+	list := files.Folders && !v.blocks && !v.why && !v.run.Term.JSON
 	table := [][]string{{"archive", "image size", "archive size", "ratio", "variables", "parity", "layout"}}
 	var count, sizes, stored int64
 	first := true
 	some := false
-	v.Each(ctx, files, func(j fileio.File) error {
+	v.run.Each(ctx, files, func(j *cli.Job) error {
 		some = true
 		if fileio.IsDataset(j.Name) && !list {
-			if !first && !v.JSON {
-				v.Print("")
+			if !first && !v.run.Term.JSON {
+				v.run.Term.Print("")
 			}
 			first = false
-			return v.dataset(ctx, j)
+			return v.dataset(ctx, j.File)
 		}
-		in, f, err := v.OpenArchive(ctx, j)
+		in, f, err := v.run.In.OpenArchive(ctx, j.File, j.Limits.OpenOptions())
 		if err != nil {
 			return err
 		}
 		defer in.Close()
 		switch {
 		case v.sha256:
-			return v.printSum(j, f)
+			return v.printSum(j.File, f)
 		case !list:
-			if !first && !v.JSON {
-				v.Print("")
+			if !first && !v.run.Term.JSON {
+				v.run.Term.Print("")
 			}
 			first = false
-			return v.show(ctx, j, in, f)
+			return v.show(ctx, j.File, in, f)
 		}
 		p, err := report.DescribeParity(ctx, in, f)
 		if err != nil {
@@ -124,13 +124,13 @@ func (v *informer) run(ctx context.Context, args []string) {
 		count, sizes, stored = count+1, sizes+info.ImageSize, stored+in.Size
 		return nil
 	}, failed)
-	if !some && failedFiles == 0 && !v.Stopped(ctx) {
+	if !some && failedFiles == 0 && !v.run.Term.Stopped(ctx) {
 		none()
 		return
 	}
 	if list && !v.sha256 {
-		display.WriteTable(v.Out, table, false, true, true, true, true, true)
-		v.Print("%s: %s -> %s, ratio %.2f%s", display.Count(count, "archive"), display.Size(sizes), display.Size(stored), display.Ratio(sizes, stored), files.SummaryTail(ctx, failedFiles))
+		display.WriteTable(v.run.Term.Out, table, false, true, true, true, true, true)
+		v.run.Term.Print("%s: %s -> %s, ratio %.2f%s", display.Count(count, "archive"), display.Size(sizes), display.Size(stored), display.Ratio(sizes, stored), files.SummaryTail(ctx, failedFiles))
 	}
 }
 
@@ -148,12 +148,12 @@ func (v *informer) show(ctx context.Context, j fileio.File, in *fileio.Input, f 
 			return err
 		}
 	}
-	if v.JSON {
+	if v.run.Term.JSON {
 		rep.Vars = []infoVar{}
 		for w := range rep.each {
 			rep.Vars = append(rep.Vars, *w)
 		}
-		v.Emit(rep)
+		v.run.Term.Emit(rep)
 	} else {
 		v.printInfo(rep)
 		if v.why {
@@ -184,9 +184,9 @@ func (v *informer) printSum(j fileio.File, f *archive.File) error {
 		mark = `\`
 		name = strings.NewReplacer(`\`, `\\`, "\n", `\n`, "\r", `\r`).Replace(name)
 	}
-	if terminal.IsTerminal(v.Out) {
+	if terminal.IsTerminal(v.run.Term.Out) {
 		name = display.Printable(name)
 	}
-	fmt.Fprintf(v.Out, "%s%s  %s\n", mark, info.SHA256, name)
+	fmt.Fprintf(v.run.Term.Out, "%s%s  %s\n", mark, info.SHA256, name)
 	return nil
 }

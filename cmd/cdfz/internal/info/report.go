@@ -211,8 +211,8 @@ func (v *informer) printInfo(rep *infoReport) {
 	if rep.Loss != nil {
 		head = append(head, []string{"loss", rep.Loss.String()}, []string{"source sha256", rep.Loss.SourceSHA256})
 	}
-	display.WriteTable(v.Out, head)
-	v.Print("")
+	display.WriteTable(v.run.Term.Out, head)
+	v.run.Term.Print("")
 	used := map[string]bool{rep.Rest.Head: true, rep.Rest.Chain: true}
 	varRow := func(w *infoVar) []string {
 		row := []string{display.Quoted(w.Name), w.Type, dimsOf(w), "-", "-", strconv.FormatInt(w.Raw, 10), "-", "-", w.viewText(rep.Layout)}
@@ -244,7 +244,7 @@ func (v *informer) printInfo(rep *infoReport) {
 	if rep.Rest.Stored > 0 {
 		rest[7] = fmt.Sprintf("%.2f", display.Ratio(rep.Rest.Raw, rep.Rest.Stored))
 	}
-	display.WriteRows(v.Out, func(yield func([]string) bool) {
+	display.WriteRows(v.run.Term.Out, func(yield func([]string) bool) {
 		if !yield([]string{"variable", "type", "dimensions", "block", "filters", "raw", "stored", "ratio", "zarr"}) {
 			return
 		}
@@ -274,7 +274,7 @@ func (v *informer) printInfo(rep *infoReport) {
 		named = append(named, fmt.Sprintf("%d %s", id, name))
 	}
 	if len(named) > 0 {
-		v.Print("filters: %s", strings.Join(named, ", "))
+		v.run.Term.Print("filters: %s", strings.Join(named, ", "))
 	}
 }
 
@@ -322,29 +322,29 @@ func quotedVar(name string) string {
 // printBlocks lists all blocks.
 func (v *informer) printBlocks(ctx context.Context, name string, r *archive.File) error {
 	h := r.Header()
-	if !v.JSON {
-		v.Print("")
-		v.Print("%8s  %12s  %10s  %10s  %8s  %8s  %s", "block", "offset", "stored", "raw", "mask", "crc32", "entry and index range")
+	if !v.run.Term.JSON {
+		v.run.Term.Print("")
+		v.run.Term.Print("%8s  %12s  %10s  %10s  %8s  %8s  %s", "block", "offset", "stored", "raw", "mask", "crc32", "entry and index range")
 	}
 	for b, err := range r.Blocks(ctx) {
 		if err != nil {
 			return err
 		}
-		if v.Out.Err() != nil {
+		if v.run.Term.Out.Err() != nil {
 			return nil // reported at the end
 		}
 		o := infoBlock{Num: b.Num, Name: b.Name, Start: b.Start, Count: b.Count, Off: b.Off, Len: b.Len, Raw: b.Raw, Mask: b.Mask, CRC: fmt.Sprintf("%08x", b.CRC)}
 		if b.Var >= 0 {
 			o.Var = h.Vars[b.Var].Name
 		}
-		if v.JSON {
-			v.Emit(struct {
+		if v.run.Term.JSON {
+			v.run.Term.Emit(struct {
 				File  string    `json:"file"`
 				Block infoBlock `json:"block"`
 			}{name, o})
 			continue
 		}
-		v.Print("%8d  %12d  %10d  %10d  %8x  %s  %s%s", o.Num, o.Off, o.Len, o.Raw, o.Mask, o.CRC, display.Quoted(o.Name), rangeText(o.Start, o.Count))
+		v.run.Term.Print("%8d  %12d  %10d  %10d  %8x  %s  %s%s", o.Num, o.Off, o.Len, o.Raw, o.Mask, o.CRC, display.Quoted(o.Name), rangeText(o.Start, o.Count))
 	}
 	return nil
 }

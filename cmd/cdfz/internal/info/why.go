@@ -71,34 +71,34 @@ func (rep *infoReport) explain(ctx context.Context, name string, in *fileio.Inpu
 // printWhy explains the filters of variables and their savings, and lists the variables
 // without blocks and the attributes that the Zarr view omits.
 func (v *informer) printWhy(rep *infoReport) {
-	v.Print("")
+	v.run.Term.Print("")
 	complete := rep.view
 	for w := range rep.each {
 		name := "variable " + display.Quoted(w.Name)
 		switch {
 		case w.Pool != nil:
-			v.Print("%s shares the blocks of pool %d, because it is small", name, *w.Pool)
+			v.run.Term.Print("%s shares the blocks of pool %d, because it is small", name, *w.Pool)
 		case !w.Blocked:
-			v.Print("%s has no blocks: %s", name, w.Why)
+			v.run.Term.Print("%s has no blocks: %s", name, w.Why)
 		default:
-			v.Print("%s", chosen(name, w.Filters, w.Preset, w.Modes, w.Blocks, w.Raw, w.Stored))
+			v.run.Term.Print("%s", chosen(name, w.Filters, w.Preset, w.Modes, w.Blocks, w.Raw, w.Stored))
 		}
 		if w.WhyView != "" {
-			v.Print("%s is not in the Zarr view: %s", name, w.WhyView)
+			v.run.Term.Print("%s is not in the Zarr view: %s", name, w.WhyView)
 		}
 		complete = complete && w.InView
 	}
 	for i := range rep.Pools {
 		p := &rep.Pools[i]
-		v.Print("%s", chosen(fmt.Sprintf("pool %d", i), p.Filters, p.Preset, p.Modes, p.Blocks, p.Raw, p.Stored))
+		v.run.Term.Print("%s", chosen(fmt.Sprintf("pool %d", i), p.Filters, p.Preset, p.Modes, p.Blocks, p.Raw, p.Stored))
 	}
 	if !rep.view {
-		v.Print("there is no Zarr view in a %s archive; cdfz archive --zarr always makes one", rep.Layout)
+		v.run.Term.Print("there is no Zarr view in a %s archive; cdfz archive --zarr always makes one", rep.Layout)
 	}
 	for _, o := range rep.Omitted {
-		v.Print("attribute %s:%s is not in the Zarr view: %s", quotedVar(o.Var), display.Quoted(o.Attr), o.Why)
+		v.run.Term.Print("attribute %s:%s is not in the Zarr view: %s", quotedVar(o.Var), display.Quoted(o.Attr), o.Why)
 	}
 	if complete && len(rep.Omitted) == 0 {
-		v.Print("every variable has blocks and is in the Zarr view, with all attributes")
+		v.run.Term.Print("every variable has blocks and is in the Zarr view, with all attributes")
 	}
 }

@@ -24,7 +24,7 @@ import (
 
 // joiner runs the verb join.
 type joiner struct {
-	*cli.Run
+	run        *cli.Run
 	dim, fresh string // --dim, --new
 	vars       []string
 	first      bool
@@ -33,7 +33,7 @@ type joiner struct {
 
 // Command makes cdfz join.
 func Command(a *cli.Run) *cobra.Command {
-	v := &joiner{Run: a}
+	v := &joiner{run: a}
 	cmd := &cobra.Command{
 		Use:   "join [flags] -o OUT.ncml FILE…",
 		Short: "Describe many files as one dataset, joined along time or a new dimension",
@@ -74,7 +74,7 @@ the order of their names.
 			if err := v.check(); err != nil {
 				return err
 			}
-			v.run(cmd.Context(), args)
+			v.do(cmd.Context(), args)
 			return nil
 		},
 	}
@@ -87,7 +87,7 @@ the order of their names.
 		f.BoolVar(&v.sha256, "sha256", false, "read classic netCDF files for their SHA-256, which cdfz verify compares")
 	})
 	cli.Flags(cmd, cli.OutputFlags, func(f *pflag.FlagSet) {
-		f.BoolVarP(&a.Force, "force", "f", false, "overwrite OUT if it describes joined files")
+		f.BoolVarP(&a.Rules.Force, "force", "f", false, "overwrite OUT if it describes joined files")
 	})
 	a.ListFlags(cmd)
 	a.JSONFlag(cmd)
@@ -98,20 +98,20 @@ the order of their names.
 // check checks the flags.
 func (v *joiner) check() error {
 	switch {
-	case v.Dest == "":
+	case v.run.Dest.Name == "":
 		return terminal.Hinted(errors.New("no OUT given"), "-o OUT%s names it", fileio.DatasetSuffix)
-	case v.Dest != terminal.StdoutName && !fileio.IsDataset(v.Dest):
-		return fmt.Errorf("-o %s: expected a name that ends in %s", terminal.ShowTarget(v.Dest), fileio.DatasetSuffix)
+	case !v.run.Dest.IsStdout() && !fileio.IsDataset(v.run.Dest.Name):
+		return fmt.Errorf("-o %s: expected a name that ends in %s", terminal.ShowTarget(v.run.Dest.Name), fileio.DatasetSuffix)
 	case v.dim != "" && v.fresh != "":
 		return errors.New("expected --dim or --new, found both")
 	case len(v.vars) > 0 && v.fresh == "":
 		return errors.New("--vars: expected --new, too")
 	}
-	v.Overwrites = &protect.Kind{Name: "an NcML file of joined files", Check: func(r io.ReaderAt, size int64) error {
+	v.run.Rules.Overwrites = &protect.Kind{Name: "an NcML file of joined files", Check: func(r io.ReaderAt, size int64) error {
 		_, err := joined.ReadNcML(context.Background(), r, size, nil)
 		return err
 	}}
-	return v.CheckDestOfAll()
+	return v.run.Targets.CheckOfAll()
 }
 
 // report is the JSON of a run.
@@ -124,24 +124,24 @@ type report struct {
 	Seconds float64  `json:"seconds"`
 }
 
-func (v *joiner) run(ctx context.Context, args []string) {
+func (v *joiner) do(ctx context.Context, args []string) {
 	start := time.Now()
 	locations, ok := v.locations(ctx, args)
 	if !ok {
 		return
 	}
-	out, err := v.Sink(ctx, v.Dest, nil)
+	out, err := v.run.Target(v.run.Dest.Name, nil).Sink(ctx)
 	if err != nil {
-		v.FailFile(terminal.ShowTarget(v.Dest), err)
+		v.run.Term.FailFile(terminal.ShowTarget(v.run.Dest.Name), err)
 		return
 	}
 	defer out.Abort()
 	desc, gaps, err := v.build(ctx, locations)
-	rep := &report{Target: terminal.ReportName(v.Dest), Gaps: []string{}}
+	rep := &report{Target: terminal.ReportName(v.run.Dest.Name), Gaps: []string{}}
 	for _, g := range gaps {
 		text := terminal.WithoutPackages(g.Error())
-		if rep.Gaps = append(rep.Gaps, text); !v.JSON {
-			v.Message("warning: %s", display.Printable(text))
+		if rep.Gaps = append(rep.Gaps, text); !v.run.Term.JSON {
+			v.run.Term.Message("warning: %s", display.Printable(text))
 		}
 	}
 	if err == nil {
@@ -158,11 +158,11 @@ func (v *joiner) run(ctx context.Context, args []string) {
 		rep.Len += m.Len
 	}
 	switch {
-	case v.Dest == terminal.StdoutName:
-	case v.JSON:
-		v.Emit(rep)
+	case v.run.Dest.IsStdout():
+	case v.run.Term.JSON:
+		v.run.Term.Emit(rep)
 	default:
-		v.Report("%s: %s, %s = %d", terminal.ShowTarget(v.Dest), display.Count(int64(rep.Files), "file"), display.Quoted(rep.Dim), rep.Len)
+		v.run.Term.Report("%s: %s, %s = %d", terminal.ShowTarget(v.run.Dest.Name), display.Count(int64(rep.Files), "file"), display.Quoted(rep.Dim), rep.Len)
 	}
 }
 
@@ -170,24 +170,24 @@ func (v *joiner) run(ctx context.Context, args []string) {
 func (v *joiner) fail(err error) {
 	list, ok := err.(interface{ Unwrap() []error })
 	if !ok {
-		v.FailFile(terminal.ShowTarget(v.Dest), err)
+		v.run.Term.FailFile(terminal.ShowTarget(v.run.Dest.Name), err)
 		return
 	}
 	for _, e := range list.Unwrap() {
-		v.FailFile(terminal.ShowTarget(v.Dest), e)
+		v.run.Term.FailFile(terminal.ShowTarget(v.run.Dest.Name), e)
 	}
 }
 
 // build compares the files.
 func (v *joiner) build(ctx context.Context, locations []string) (*joined.Description, []*joined.Problem, error) {
-	o := &joined.BuildOptions{Options: joined.Options{Open: *v.OpenOptions(), Workers: v.Workers}, Dim: v.dim, Vars: v.vars, First: v.first, SHA256: v.sha256}
+	o := &joined.BuildOptions{Options: joined.Options{Open: *v.run.Limits.OpenOptions(), Workers: v.run.Limits.Workers}, Dim: v.dim, Vars: v.vars, First: v.first, SHA256: v.sha256}
 	if v.fresh != "" {
 		o.Dim, o.New = v.fresh, true
 	}
-	v.StartProgress("join", int64(len(locations)))
-	defer v.StopProgress()
-	o.Progress = v.Step(v.Dest, int64(len(locations)), 0, 1)
-	base := v.Dest
+	v.run.Term.StartProgress("join", int64(len(locations)))
+	defer v.run.Term.StopProgress()
+	o.Progress = v.run.Term.Step(v.run.Dest.Name, int64(len(locations)), 0, 1)
+	base := v.run.Dest.Name
 	if base == terminal.StdoutName {
 		base = ""
 	}
@@ -199,26 +199,26 @@ func (v *joiner) locations(ctx context.Context, args []string) (locations []stri
 	ok = true
 	failed := func(name string, err error) {
 		ok = false
-		v.FailFile(name, err)
+		v.run.Term.FailFile(name, err)
 	}
-	v.Select.Repeats = true // as members
-	files := v.Find(ctx, args, fileio.Archives, failed)
+	v.run.Select.Repeats = true // as members
+	files := v.run.Find(ctx, args, fileio.Archives, failed)
 	defer files.Close()
-	v.Each(ctx, files, func(j fileio.File) error {
+	v.run.Each(ctx, files, func(j *cli.Job) error {
 		if len(locations) == joined.MaxMembers {
 			return fmt.Errorf("expected at most %d files, found more", joined.MaxMembers)
 		}
-		v.Uses(j.Name)
+		v.run.In.Uses(j.Name)
 		location, err := v.location(j.Name)
 		if err == nil {
 			locations = append(locations, location)
 		}
 		return err
 	}, failed)
-	if ok && len(locations) == 0 && !v.Stopped(ctx) {
-		failed(terminal.ShowTarget(v.Dest), errors.New("no files to join"))
+	if ok && len(locations) == 0 && !v.run.Term.Stopped(ctx) {
+		failed(terminal.ShowTarget(v.run.Dest.Name), errors.New("no files to join"))
 	}
-	return locations, ok && !v.Stopped(ctx)
+	return locations, ok && !v.run.Term.Stopped(ctx)
 }
 
 // location returns the name of a file relative to the folder of OUT, with slashes. Absolute names of files
@@ -233,8 +233,8 @@ func (v *joiner) location(name string) (string, error) {
 		return name, nil
 	}
 	folder := "."
-	if v.Dest != terminal.StdoutName {
-		folder = filepath.Dir(v.Dest)
+	if !v.run.Dest.IsStdout() {
+		folder = filepath.Dir(v.run.Dest.Name)
 	}
 	full, err := filepath.Abs(name)
 	if err != nil {

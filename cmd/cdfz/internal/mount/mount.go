@@ -49,11 +49,11 @@ Linux with 64 bits only. Users other than root need the program fusermount3 (Deb
 		ValidArgsFunction: completeMount,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			stop.AllowTime(mountGrace)
-			o.Workers = a.Workers
+			o.Workers = a.Limits.Workers
 			dir := fileio.SourceDir(args[0])
 			o.Warn = func(name string, err error) {
 				name = filepath.Join(dir, name)
-				a.Message("%s: %s", name, terminal.PlainText(err, name))
+				a.Term.Message("%s: %s", name, terminal.PlainText(err, name))
 			}
 			if err := serveMount(cmd.Context(), a, args[0], args[1], &o); err != nil {
 				failMount(a, args[1], err)
@@ -76,7 +76,7 @@ func serveMount(ctx context.Context, a *cli.Run, src, at string, o *fusefs.Optio
 	if err != nil {
 		return err
 	}
-	a.Report("mounted")
+	a.Term.Report("mounted")
 	select {
 	case <-s.Done():
 		return nil
@@ -84,7 +84,7 @@ func serveMount(ctx context.Context, a *cli.Run, src, at string, o *fusefs.Optio
 	}
 	busy, err := s.Close()
 	if busy && err == nil {
-		a.Message("%s: programs still had files open", at)
+		a.Term.Message("%s: programs still had files open", at)
 	}
 	return err
 }
@@ -103,7 +103,7 @@ func failMount(a *cli.Run, at string, err error) {
 	case errors.Is(err, errors.ErrUnsupported):
 		err = errors.New("cdfz mount works on Linux with 64 bits only")
 	}
-	a.Fail(at, err)
+	a.Term.Fail(at, err)
 }
 
 // completeMount completes both arguments with names of files, the second only with

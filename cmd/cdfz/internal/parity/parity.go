@@ -17,13 +17,14 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/protect"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 )
 
 // protector runs the verb parity.
 type protector struct {
-	*cli.Run
+	run   *cli.Run
 	share parity.Share
 }
 
@@ -43,7 +44,7 @@ const DefaultShare parity.Share = 5
 
 // Command returns the verb parity.
 func Command(a *cli.Run) *cobra.Command {
-	v := &protector{Run: a, share: DefaultShare}
+	v := &protector{run: a, share: DefaultShare}
 	cmd := &cobra.Command{
 		Use:   "parity [flags] FILE…",
 		Short: "Add parity to archives, or change or remove it",
@@ -65,13 +66,13 @@ cdfz repair -f cuts them off.`,
 		Args:              cli.MinFiles,
 		ValidArgsFunction: cli.CompleteArchives,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.CheckDest(args); err != nil {
+			if err := a.Targets.Check(args); err != nil {
 				return err
 			}
-			files := v.Find(cmd.Context(), args, fileio.Archives, v.FailFile)
+			files := v.run.Find(cmd.Context(), args, fileio.Archives, v.run.Term.FailFile)
 			defer files.Close()
-			v.StartProgress("parity", files.Sizes()...)
-			v.Each(cmd.Context(), files, func(j fileio.File) error { return v.one(cmd.Context(), j) }, v.FailFile)
+			v.run.Term.StartProgress("parity", files.Sizes()...)
+			v.run.Each(cmd.Context(), files, func(j *cli.Job) error { return v.one(cmd.Context(), j) }, v.run.Term.FailFile)
 			return nil
 		},
 	}
@@ -87,18 +88,18 @@ cdfz repair -f cuts them off.`,
 }
 
 // one changes the parity of one archive.
-func (v *protector) one(ctx context.Context, j fileio.File) error {
-	in, err := v.OpenToChange(ctx, j)
+func (v *protector) one(ctx context.Context, j *cli.Job) error {
+	in, err := v.run.In.OpenToChange(ctx, j.File)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
 	start := time.Now()
 	rep := &added{File: terminal.ReportName(j.Name), Target: j.Name, Percent: float64(v.share), Size: in.Size}
-	if rep.Target, err = v.TargetPath(j, func(s string) (string, error) { return s, nil }); err != nil {
+	if rep.Target, err = v.run.Targets.PathOf(j.File, func(s string) (string, error) { return s, nil }); err != nil {
 		return err
 	}
-	has, same, err := v.check(ctx, in)
+	has, same, err := v.check(ctx, j, in)
 	if err != nil {
 		return err
 	}
@@ -106,8 +107,8 @@ func (v *protector) one(ctx context.Context, j fileio.File) error {
 		if same != nil {
 			rep.Parity = same.Bytes().Len
 		}
-		if v.Dest == "" {
-			return v.done(rep, start)
+		if v.run.Dest.Name == "" {
+			return v.done(j, rep, start)
 		}
 	}
 	overlaps := true
@@ -118,23 +119,23 @@ func (v *protector) one(ctx context.Context, j fileio.File) error {
 	}
 	rep.Changed = true
 	switch {
-	case v.Dest == "" && !overlaps:
-		err = v.append(ctx, in, rep)
-	case v.Dest == terminal.StdoutName:
-		err = v.toStdout(ctx, in, has, rep)
+	case v.run.Dest.Name == "" && !overlaps:
+		err = v.append(ctx, j, in, rep)
+	case v.run.Dest.IsStdout():
+		err = v.toStdout(ctx, j, in, has, rep)
 	default:
-		err = v.copy(ctx, in, has, rep)
+		err = v.copy(ctx, j, in, has, rep)
 	}
 	if err != nil {
 		return err
 	}
-	return v.done(rep, start)
+	return v.done(j, rep, start)
 }
 
 // check verifies an archive. It returns whether it has parity, and that if it is as wanted. Damage
 // of the parity alone counts only if the archive is to keep it.
-func (v *protector) check(ctx context.Context, in *fileio.Input) (has bool, same *parity.Report, err error) {
-	rep, err := verify.Verify(ctx, in.R, in.Size, &verify.Options{Workers: v.Workers, Memory: v.BlockMemory(), Progress: v.Step(in.Name, 2*in.Size, 0, 1)})
+func (v *protector) check(ctx context.Context, j *cli.Job, in *fileio.Input) (has bool, same *parity.Report, err error) {
+	rep, err := verify.Verify(ctx, in.R, in.Size, &verify.Options{Workers: j.Limits.Workers, Memory: j.Limits.BlockMemory(), Progress: j.Term.Step(in.Name, 2*in.Size, 0, 1)})
 	if err != nil {
 		return false, nil, fileio.ExplainNotArchive(in, err)
 	}
@@ -163,8 +164,8 @@ func (v *protector) check(ctx context.Context, in *fileio.Input) (has bool, same
 
 // append adds parity in place. The modification time stays, because cdfz archive compares
 // it with that of the source.
-func (v *protector) append(ctx context.Context, in *fileio.Input, rep *added) error {
-	l, err := parity.Add(ctx, in.File, in.Size, v.share, v.options())
+func (v *protector) append(ctx context.Context, j *cli.Job, in *fileio.Input, rep *added) error {
+	l, err := parity.Add(ctx, in.File, in.Size, v.share, options(j))
 	if err == nil {
 		err = in.File.Sync()
 	}
@@ -176,46 +177,43 @@ func (v *protector) append(ctx context.Context, in *fileio.Input, rep *added) er
 	return nil
 }
 
-func (v *protector) options() *parity.Options {
-	return &parity.Options{Workers: v.Workers, Memory: v.BlockMemory()}
+func options(j *cli.Job) *parity.Options {
+	return &parity.Options{Workers: j.Limits.Workers, Memory: j.Limits.BlockMemory()}
 }
 
 // copy writes a new archive, which may replace the old one.
-func (v *protector) copy(ctx context.Context, in *fileio.Input, has bool, rep *added) error {
-	t, err := v.CreateCopy(ctx, rep.Target, in)
+func (v *protector) copy(ctx context.Context, j *cli.Job, in *fileio.Input, has bool, rep *added) error {
+	t := j.Target(rep.Target, in)
+	if t.Proved = true; v.run.Dest.Name == "" {
+		t.Decision = protect.InPlace
+	}
+	dst, err := t.Sink(ctx)
 	if err != nil {
 		return err
 	}
-	defer t.Close()
-	if err := v.write(ctx, t, in, has, rep); err != nil {
+	defer dst.Abort()
+	if err := v.write(ctx, j, dst.File(), in, has, rep); err != nil {
 		return err
 	}
-	return v.Commit(t)
+	return dst.Commit(ctx)
 }
 
 // toStdout writes a new archive to standard output.
-func (v *protector) toStdout(ctx context.Context, in *fileio.Input, has bool, rep *added) error {
+func (v *protector) toStdout(ctx context.Context, j *cli.Job, in *fileio.Input, has bool, rep *added) error {
 	t, err := atomicfile.Temp() // parity is added to a file
 	if err != nil {
 		return err
 	}
 	defer t.Close()
-	if err := v.write(ctx, t, in, has, rep); err != nil {
+	if err := v.write(ctx, j, t, in, has, rep); err != nil {
 		return err
 	}
-	_, err = io.Copy(fileio.CtxWriter{Ctx: ctx, W: v.Out}, io.NewSectionReader(t, 0, rep.Size))
+	_, err = io.Copy(fileio.CtxWriter{Ctx: ctx, W: j.Term.Out}, io.NewSectionReader(t, 0, rep.Size))
 	return err
 }
 
-// target is a file in which a new archive is made.
-type target interface {
-	parity.File
-	io.Writer
-	Truncate(size int64) error
-}
-
 // write makes a new archive in an empty file.
-func (v *protector) write(ctx context.Context, t target, in *fileio.Input, has bool, rep *added) (err error) {
+func (v *protector) write(ctx context.Context, j *cli.Job, t fileio.Rewritable, in *fileio.Input, has bool, rep *added) (err error) {
 	if _, err := io.Copy(fileio.CtxWriter{Ctx: ctx, W: t}, io.NewSectionReader(in.R, 0, in.Size)); err != nil {
 		return err
 	}
@@ -225,7 +223,7 @@ func (v *protector) write(ctx context.Context, t target, in *fileio.Input, has b
 		}
 	}
 	if v.share > 0 {
-		l, err := parity.Add(ctx, t, rep.Size, v.share, v.options())
+		l, err := parity.Add(ctx, t, rep.Size, v.share, options(j))
 		if err != nil {
 			return err
 		}
@@ -234,20 +232,20 @@ func (v *protector) write(ctx context.Context, t target, in *fileio.Input, has b
 	return in.Changed()
 }
 
-func (v *protector) done(rep *added, start time.Time) error {
+func (v *protector) done(j *cli.Job, rep *added, start time.Time) error {
 	rep.Seconds = display.Round(time.Since(start).Seconds(), 6)
 	switch {
-	case v.Dest == terminal.StdoutName:
-	case v.JSON:
-		v.Emit(rep)
+	case v.run.Dest.IsStdout():
+	case j.Term.JSON:
+		j.Term.Emit(rep)
 	case !rep.Changed && rep.Parity > 0:
-		v.Report("%s: already has %s of parity", terminal.ShowName(rep.File), v.share)
+		j.Term.Report("%s: already has %s of parity", terminal.ShowName(rep.File), v.share)
 	case !rep.Changed:
-		v.Report("%s: has no parity", terminal.ShowName(rep.File))
+		j.Term.Report("%s: has no parity", terminal.ShowName(rep.File))
 	case v.share == 0:
-		v.Report("%s: parity removed, %s", rep.Target, display.Size(rep.Size))
+		j.Term.Report("%s: parity removed, %s", rep.Target, display.Size(rep.Size))
 	default:
-		v.Report("%s: %s of parity, %s of %s", rep.Target, v.share, display.Size(rep.Parity), display.Size(rep.Size))
+		j.Term.Report("%s: %s of parity, %s of %s", rep.Target, v.share, display.Size(rep.Parity), display.Size(rep.Size))
 	}
 	return nil
 }

@@ -113,7 +113,7 @@ func list(a *cli.Run, parts []string) {
 		builtIn := filters.Registered()
 		set, err := a.LoadPlugins()
 		if err != nil {
-			a.Fail("plugins", err)
+			a.Term.Fail("plugins", err)
 			return
 		}
 		found = len(set.Libraries())
@@ -124,8 +124,8 @@ func list(a *cli.Run, parts []string) {
 			r.Pairs = pairRows(set.Pairs(), builtIn)
 		}
 	}
-	if a.JSON {
-		a.Emit(r)
+	if a.Term.JSON {
+		a.Term.Emit(r)
 		return
 	}
 	if slices.Contains(parts, "path") {
@@ -146,12 +146,12 @@ func list(a *cli.Run, parts []string) {
 func explainNone(a *cli.Run, parts, path []string, found int) {
 	switch listed := slices.Contains(parts, "path"); {
 	case found > 0:
-		a.Message("no plugin in %s can be used: cdfz plugins list has the reasons", strings.Join(path, ", "))
+		a.Term.Message("no plugin in %s can be used: cdfz plugins list has the reasons", strings.Join(path, ", "))
 	case len(path) > 0 && (!listed || len(parts) > 1):
-		a.Message("no plugins in %s", strings.Join(path, ", "))
+		a.Term.Message("no plugins in %s", strings.Join(path, ", "))
 	case len(path) == 0 && !listed:
-		a.Message("no plugins, since no folders are searched")
-		a.Message("hint: --plugin-path FOLDERS names folders; --plugin-path default takes those of HDF5")
+		a.Term.Message("no plugins, since no folders are searched")
+		a.Term.Message("hint: --plugin-path FOLDERS names folders; --plugin-path default takes those of HDF5")
 	}
 }
 
@@ -198,21 +198,21 @@ func pairRows(pairs []hdf5plugin.Pair, builtIn []uint32) []pairReport {
 
 func printPath(a *cli.Run, path []string) {
 	if len(path) == 0 {
-		a.Print("no search path: name folders with --plugin-path or HDF5_PLUGIN_PATH. The word default stands for:")
+		a.Term.Print("no search path: name folders with --plugin-path or HDF5_PLUGIN_PATH. The word default stands for:")
 		for _, dir := range hdf5plugin.DefaultFolders() {
-			a.Print("  %s", dir)
+			a.Term.Print("  %s", dir)
 		}
 		return
 	}
-	a.Print("search path:")
+	a.Term.Print("search path:")
 	for _, dir := range path {
-		a.Print("  %s", dir)
+		a.Term.Print("  %s", dir)
 	}
 }
 
 func printLibraries(a *cli.Run, libraries []libraryReport) {
-	a.Print("")
-	a.Print("libraries:")
+	a.Term.Print("")
+	a.Term.Print("libraries:")
 	for _, l := range libraries {
 		text := ""
 		switch f := l.Filter; {
@@ -241,13 +241,13 @@ func printLibraries(a *cli.Run, libraries []libraryReport) {
 		if l.Note != "" {
 			text += "; " + l.Note
 		}
-		a.Print("  %s", l.Path)
-		a.Print("    %s", text)
+		a.Term.Print("  %s", l.Path)
+		a.Term.Print("    %s", text)
 	}
 }
 
 func printPairs(a *cli.Run, pairs []pairReport) {
-	a.Print("")
+	a.Term.Print("")
 	rows := [][]string{{"id", "name", "codec", "use", "library"}}
 	for _, p := range pairs {
 		library := filepath.Base(p.Filter)
@@ -259,5 +259,5 @@ func printPairs(a *cli.Run, pairs []pairReport) {
 		}
 		rows = append(rows, []string{strconv.FormatUint(uint64(p.ID), 10), cmp.Or(p.Name, "-"), cmp.Or(p.Codec, "-"), p.Use, library})
 	}
-	display.WriteTable(a.Out, rows)
+	display.WriteTable(a.Term.Out, rows)
 }

@@ -65,7 +65,7 @@ func (v *checker) statistics(ctx context.Context) {
 		return n.Run.UTC().Year()
 	}
 	for _, c := range v.archives {
-		if v.Stopped(ctx) {
+		if v.run.Term.Stopped(ctx) {
 			return
 		}
 		counted := map[string]bool{}
@@ -90,11 +90,11 @@ func (v *checker) statistics(ctx context.Context) {
 		return
 	}
 	list := slices.SortedFunc(maps.Values(years), func(a, b *stats) int { return cmp.Compare(a.Year, b.Year) })
-	if v.JSON {
+	if v.run.Term.JSON {
 		for _, s := range list {
-			v.Emit(s)
+			v.run.Term.Emit(s)
 		}
-		v.Emit(struct {
+		v.run.Term.Emit(struct {
 			Summary *stats `json:"summary"`
 		}{all})
 		return
@@ -108,5 +108,5 @@ func (v *checker) statistics(ctx context.Context) {
 		table = append(table, s.row(name))
 	}
 	table = append(table, all.row("all"))
-	display.WriteTable(v.Out, table, true, true, true, true, true, true, true, true, true, true)
+	display.WriteTable(v.run.Term.Out, table, true, true, true, true, true, true, true, true, true, true)
 }

@@ -26,7 +26,7 @@ import (
 
 // checker runs the verb receipts.
 type checker struct {
-	*cli.Run
+	run      *cli.Run
 	quick    bool
 	stats    bool
 	root     string // --root, "" for none
@@ -60,7 +60,7 @@ type checkSum struct {
 
 // Command makes the verb receipts.
 func Command(a *cli.Run) *cobra.Command {
-	v := &checker{Run: a, index: map[string]int{}}
+	v := &checker{run: a, index: map[string]int{}}
 	cmd := &cobra.Command{
 		Use:   "receipts [flags] FILE…",
 		Short: "Check receipts of archived files against the archives",
@@ -111,12 +111,12 @@ holds another file, or if no FILE has a receipt.`,
 		Run: func(cmd *cobra.Command, args []string) {
 			if a.Select.From != "" {
 				var err error
-				if args, err = a.Names(); err != nil {
-					a.FailFile(terminal.ShowName(a.Select.From), err)
+				if args, err = a.Finder.Names(); err != nil {
+					a.Term.FailFile(terminal.ShowName(a.Select.From), err)
 					return
 				}
 			}
-			v.run(cmd.Context(), args)
+			v.do(cmd.Context(), args)
 		},
 	}
 	cli.Flags(cmd, "What to check", func(f *pflag.FlagSet) {
@@ -130,41 +130,41 @@ holds another file, or if no FILE has a receipt.`,
 	return cmd
 }
 
-func (v *checker) run(ctx context.Context, args []string) {
+func (v *checker) do(ctx context.Context, args []string) {
 	unread := 0
 	var shown []string
 	for _, name := range args {
-		if v.Stopped(ctx) {
+		if v.run.Term.Stopped(ctx) {
 			return
 		}
 		shown = append(shown, terminal.ShowName(name))
 		if err := v.read(ctx, name); err != nil {
 			unread++
-			v.FailFile(terminal.ShowName(name), err)
+			v.run.Term.FailFile(terminal.ShowName(name), err)
 		}
 	}
-	if v.Stopped(ctx) {
+	if v.run.Term.Stopped(ctx) {
 		return
 	}
 	if !v.stats {
 		v.check(ctx)
 	}
-	if v.Stopped(ctx) {
+	if v.run.Term.Stopped(ctx) {
 		return
 	}
 	switch {
 	case v.sum.Receipts > 0 || len(v.archives) > 0 || v.sum.Damaged > 0 || unread > 0:
 	case len(args) == 0:
-		v.FailFile(terminal.ShowName(v.Select.From), errors.New("no names in this list"))
+		v.run.Term.FailFile(terminal.ShowName(v.run.Select.From), errors.New("no names in this list"))
 	default: // one of several may have none: that of a shard without files
-		v.FailFile(strings.Join(shown, ", "), errors.New("no receipts: nothing is proved"))
+		v.run.Term.FailFile(strings.Join(shown, ", "), errors.New("no receipts: nothing is proved"))
 	}
 	if v.stats {
 		v.statistics(ctx)
 		return
 	}
-	if v.JSON {
-		v.Emit(struct {
+	if v.run.Term.JSON {
+		v.run.Term.Emit(struct {
 			Summary checkSum `json:"summary"`
 		}{v.sum})
 		return
@@ -173,7 +173,7 @@ func (v *checker) run(ctx context.Context, args []string) {
 	if v.sum.Damaged > 0 {
 		line += fmt.Sprintf("; the receipts are damaged in %s", display.Count(v.sum.Damaged, "place"))
 	}
-	v.Report("%s", line)
+	v.run.Term.Report("%s", line)
 }
 
 // numbered is a receipt with its file and line.
@@ -195,7 +195,7 @@ func (v *checker) open(ctx context.Context, name string) (io.ReadCloser, error) 
 	if !remote.IsURL(name) && name != terminal.StdinName {
 		return os.Open(name)
 	}
-	in, err := v.Open(ctx, name)
+	in, err := v.run.In.Open(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -225,18 +225,18 @@ func (v *checker) read(ctx context.Context, name string) error {
 		v.archives[i].list = append(v.archives[i].list, numbered{rec, name, line})
 	}, func(e *receiptfile.LineError) {
 		v.sum.Damaged++
-		v.FailFile(shown, e)
+		v.run.Term.FailFile(shown, e)
 	})
 	if err != nil {
 		return err
 	}
 	for _, line := range unended.Runs {
 		v.sum.Unended++
-		v.Message("%s: the run that began in line %d has not ended: it was stopped or is still at work", shown, line)
+		v.run.Term.Message("%s: the run that began in line %d has not ended: it was stopped or is still at work", shown, line)
 	}
 	if unended.Cut > 0 {
 		v.sum.Cut++
-		v.Message("%s: line %d was not completed and proves nothing", shown, unended.Cut)
+		v.run.Term.Message("%s: line %d was not completed and proves nothing", shown, unended.Cut)
 	}
 	return nil
 }
@@ -247,19 +247,16 @@ func (v *checker) check(ctx context.Context) {
 	for i, c := range v.archives {
 		files.Files = append(files.Files, fileio.File{Name: c.path, Rel: c.path, Size: c.list[0].ArchiveSize, N: i})
 	}
-	v.StartProgress("receipts", files.Sizes()...)
-	fresh := *v // sums in v change while files are at work
-	v.Parallel(ctx, files, cli.Work{Fixed: 24 << 20, PerByte: 8, Failed: v.FailFile, One: func(a *cli.Run, j fileio.File) (func(), error) {
-		w := fresh
-		w.Run = a
+	v.run.Term.StartProgress("receipts", files.Sizes()...)
+	v.run.Parallel(ctx, files, cli.Work{Fixed: 24 << 20, PerByte: 8, Failed: v.run.Term.FailFile, One: func(ctx context.Context, j *cli.Job) (func(), error) {
 		c := v.archives[j.N]
 		got, err := image{}, c.err
 		if err == nil {
-			got, err = w.image(ctx, c.path, c.list[0].Size)
+			got, err = v.image(ctx, j, c.path, c.list[0].Size)
 		}
 		errs, sources := make([]error, len(c.list)), make([]source, len(c.list))
 		for i, n := range c.list {
-			if errs[i] = compare(n.Receipt, got, err); errs[i] != nil && c.err == nil && w.older(ctx, c, n.Receipt) {
+			if errs[i] = compare(n.Receipt, got, err); errs[i] != nil && c.err == nil && v.older(ctx, j, c, n.Receipt) {
 				errs[i] = nil
 			}
 			sources[i] = lookFor(n.Receipt)
@@ -277,13 +274,13 @@ func (v *checker) check(ctx context.Context) {
 
 // older reports whether what a receipt proves is in an archive that was replaced and kept, as a later
 // receipt tells.
-func (v *checker) older(ctx context.Context, c checked, rec *receiptfile.Receipt) bool {
+func (v *checker) older(ctx context.Context, j *cli.Job, c checked, rec *receiptfile.Receipt) bool {
 	for _, n := range c.list {
 		if n.Replaced == "" || n.Replaced != filepath.Base(n.Replaced) || n.SHA256 == rec.SHA256 {
 			continue
 		}
 		dir := strings.TrimSuffix(c.path, filepath.Base(c.path))
-		if got, err := v.image(ctx, dir+n.Replaced, rec.Size); compare(rec, got, err) == nil {
+		if got, err := v.image(ctx, j, dir+n.Replaced, rec.Size); compare(rec, got, err) == nil {
 			return true
 		}
 	}
@@ -302,13 +299,13 @@ func (v *checker) report(path string, n numbered, src source, err error) {
 	} else {
 		v.sum.Failed++
 		rep.Error = terminal.PlainText(err, path)
-		v.Fail(terminal.ShowName(path), fmt.Errorf("line %d of %s: %w; %s", n.line, terminal.ShowName(n.file), err, src))
+		v.run.Term.Fail(terminal.ShowName(path), fmt.Errorf("line %d of %s: %w; %s", n.line, terminal.ShowName(n.file), err, src))
 	}
 	switch {
-	case v.JSON:
-		v.Emit(rep)
+	case v.run.Term.JSON:
+		v.run.Term.Emit(rep)
 	case err == nil:
-		v.Report("%s: ok, %s", terminal.ShowName(path), src)
+		v.run.Term.Report("%s: ok, %s", terminal.ShowName(path), src)
 	}
 }
 
@@ -328,8 +325,8 @@ func compare(r *receiptfile.Receipt, got image, err error) error {
 }
 
 // image reads an archive. size is that of the netCDF file, for the progress.
-func (v *checker) image(ctx context.Context, path string, size int64) (image, error) {
-	in, err := v.Open(ctx, path)
+func (v *checker) image(ctx context.Context, j *cli.Job, path string, size int64) (image, error) {
+	in, err := v.run.In.Open(ctx, path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return image{}, errors.New("the archive is missing")
 	}
@@ -338,7 +335,7 @@ func (v *checker) image(ctx context.Context, path string, size int64) (image, er
 	}
 	defer in.Close()
 	if v.quick {
-		f, err := archive.New(ctx, in.R, in.Size, v.OpenOptions())
+		f, err := archive.New(ctx, in.R, in.Size, j.Limits.OpenOptions())
 		if err != nil {
 			return image{}, fileio.ExplainNotArchive(in, err)
 		}
@@ -348,7 +345,7 @@ func (v *checker) image(ctx context.Context, path string, size int64) (image, er
 		}
 		return image{info.ImageSize, info.SHA256}, nil
 	}
-	w, err := verify.Walk(ctx, in.R, in.Size, &verify.WalkOptions{Workers: v.Workers, Memory: v.BlockMemory(), Progress: v.Step(in.Name, size, 0, 1)})
+	w, err := verify.Walk(ctx, in.R, in.Size, &verify.WalkOptions{Workers: j.Limits.Workers, Memory: j.Limits.BlockMemory(), Progress: j.Term.Step(in.Name, size, 0, 1)})
 	if err != nil {
 		return image{}, fileio.ExplainNotArchive(in, err)
 	}

@@ -29,14 +29,14 @@ import (
 
 // repairer runs the verb repair.
 type repairer struct {
-	*cli.Run
+	run   *cli.Run
 	quick bool
 	from  second
 	sum   sum
 }
 
 func Command(a *cli.Run) *cobra.Command {
-	v := &repairer{Run: a}
+	v := &repairer{run: a}
 	cmd := &cobra.Command{
 		Use:   "repair [flags] FILE…",
 		Short: "Repair archives, from parity or a second copy",
@@ -82,18 +82,18 @@ FILE may be a folder: archives below it, named *.cdfz, are repaired, and other f
 		Args:              a.FilesOrList,
 		ValidArgsFunction: cli.CompleteArchives,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			a.ToObjects = true
-			if err := a.CheckDest(args); err != nil {
+			a.Dest.ToObjects = true
+			if err := a.Targets.Check(args); err != nil {
 				return err
 			}
 			if err := v.from.check(args, a.Select.From != ""); err != nil {
 				return err
 			}
 			if err := a.OpenLog(cmd.Context(), "repair"); err != nil {
-				a.FailFile(a.LogName(), err)
+				a.Term.FailFile(a.LogName(), err)
 				return nil
 			}
-			v.run(cmd.Context(), args)
+			v.do(cmd.Context(), args)
 			return nil
 		},
 	}
@@ -112,8 +112,8 @@ FILE may be a folder: archives below it, named *.cdfz, are repaired, and other f
 	return cmd
 }
 
-// run repairs files and those in folders.
-func (v *repairer) run(ctx context.Context, args []string) {
+// do repairs files and those in folders.
+func (v *repairer) do(ctx context.Context, args []string) {
 	failed := func(name string, err error) {
 		switch {
 		case errors.Is(err, archive.ErrCorrupt):
@@ -122,22 +122,20 @@ func (v *repairer) run(ctx context.Context, args []string) {
 		case !terminal.Interrupted(err):
 			v.sum.Failed++
 		}
-		v.FailFile(name, err)
+		v.run.Term.FailFile(name, err)
 	}
-	files := v.Find(ctx, args, fileio.Archives, failed)
+	files := v.run.Find(ctx, args, fileio.Archives, failed)
 	defer func() { files.Close() }()
-	if v.Select.Balance {
-		v.Load(ctx, &files, failed)
-		if err := v.Divide(&files); err != nil {
-			v.Usage(err)
+	if v.run.Select.Balance {
+		v.run.Load(ctx, &files, failed)
+		if err := v.run.Finder.Divide(&files); err != nil {
+			v.run.Term.Usage(err)
 			return
 		}
 	}
-	v.StartProgress("repair", files.Sizes()...)
-	v.Parallel(ctx, files, cli.Work{Failed: failed, Fixed: 48 << 20, PerByte: 8, One: func(a *cli.Run, j fileio.File) (func(), error) {
-		w := *v
-		w.Run = a
-		rep, err := w.one(ctx, j)
+	v.run.Term.StartProgress("repair", files.Sizes()...)
+	v.run.Parallel(ctx, files, cli.Work{Failed: failed, Fixed: 48 << 20, PerByte: 8, One: func(ctx context.Context, j *cli.Job) (func(), error) {
+		rep, err := v.one(ctx, j)
 		return func() {
 			if err == nil {
 				v.sum.add(rep)
@@ -147,27 +145,27 @@ func (v *repairer) run(ctx context.Context, args []string) {
 	s := &v.sum
 	s.Skipped = files.Skipped()
 	switch {
-	case s.Files+s.Failed == 0 && v.Select.Shard.N == 0 && !v.Stopped(ctx):
-		v.NoArchives(args)
-	case v.Dest == terminal.StdoutName || len(args) < 2 && !files.Folders:
-	case v.JSON:
-		v.Emit(struct {
+	case s.Files+s.Failed == 0 && v.run.Select.Shard.N == 0 && !v.run.Term.Stopped(ctx):
+		v.run.NoArchives(args)
+	case v.run.Dest.IsStdout() || len(args) < 2 && !files.Folders:
+	case v.run.Term.JSON:
+		v.run.Term.Emit(struct {
 			Summary sum `json:"summary"`
 		}{*s})
 	default:
-		v.Report("%s%s", s.text(), files.SummaryTail(ctx, s.Failed))
+		v.run.Term.Report("%s%s", s.text(), files.SummaryTail(ctx, s.Failed))
 	}
 }
 
 // one repairs a file. An error of class ErrCorrupt means that it is beyond repair.
-func (v *repairer) one(ctx context.Context, j fileio.File) (*repairReport, error) {
-	in, err := v.OpenToChange(ctx, j)
+func (v *repairer) one(ctx context.Context, j *cli.Job) (*repairReport, error) {
+	in, err := v.run.In.OpenToChange(ctx, j.File)
 	if err != nil {
 		return nil, err
 	}
 	defer in.Close()
-	v.Entry.ArchiveSize = in.Size
-	w, err := v.mend(ctx, in, nil)
+	j.Entry.ArchiveSize = in.Size
+	w, err := v.mend(ctx, j, in, nil)
 	if v.from.given() && (err == nil && w.needsCopy() || errors.Is(err, archive.ErrNotArchive) || ioat.Unreadable(err)) {
 		if w != nil {
 			w.close()
@@ -182,7 +180,7 @@ func (v *repairer) one(ctx context.Context, j fileio.File) (*repairReport, error
 		return w.replaced, nil
 	}
 	if w.h.Lost != nil {
-		v.Message("warning: %s: %s", in.Name, terminal.WithoutPackages(w.h.Lost.Error()))
+		j.Term.Message("warning: %s: %s", in.Name, terminal.WithoutPackages(w.h.Lost.Error()))
 	}
 	if w.p == nil {
 		return nil, v.healOnly(ctx, in, w)
@@ -218,12 +216,12 @@ func (w *work) close() {
 func (w *work) needsCopy() bool { return w.p == nil || len(w.p.Damage) > 0 }
 
 // mend heals and repairs an archive without writing. The caller must close the result.
-func (v *repairer) mend(ctx context.Context, in *fileio.Input, second *repair.Second) (*work, error) {
-	h, err := repair.Heal(ctx, in.R, in.Size, &repair.HealOptions{Workers: v.Workers, Memory: v.BlockMemory(), Quick: v.quick, CutAfter: v.Force, Second: second})
+func (v *repairer) mend(ctx context.Context, j *cli.Job, in *fileio.Input, second *repair.Second) (*work, error) {
+	h, err := repair.Heal(ctx, in.R, in.Size, &repair.HealOptions{Workers: j.Limits.Workers, Memory: j.Limits.BlockMemory(), Quick: v.quick, CutAfter: v.run.Rules.Force, Second: second})
 	if err != nil {
 		return nil, err
 	}
-	p, err := repair.Repair(ctx, h, h.Size(), &repair.Options{Quick: v.quick, Progress: v.Step(in.Name, in.Size, 0, 1)})
+	p, err := repair.Repair(ctx, h, h.Size(), &repair.Options{Quick: v.quick, Progress: j.Term.Step(in.Name, in.Size, 0, 1)})
 	if err != nil && !errors.Is(err, archive.ErrCorrupt) {
 		return nil, errors.Join(err, h.Close())
 	}
@@ -231,7 +229,7 @@ func (v *repairer) mend(ctx context.Context, in *fileio.Input, second *repair.Se
 }
 
 // finish writes what was repaired, and reports it.
-func (v *repairer) finish(ctx context.Context, j fileio.File, in *fileio.Input, w *work) (rep *repairReport, err error) {
+func (v *repairer) finish(ctx context.Context, j *cli.Job, in *fileio.Input, w *work) (rep *repairReport, err error) {
 	h, p := w.h, w.p
 	rep = &repairReport{
 		File: terminal.ReportName(j.Name), Target: terminal.ReportName(j.Name), Parity: report.Healed(h), Intact: p.Intact() && !h.Changed(), Identical: p.Identical, Blocks: p.Blocks, Kept: p.Keep, Headers: p.Headers,
@@ -243,12 +241,12 @@ func (v *repairer) finish(ctx context.Context, j fileio.File, in *fileio.Input, 
 		}
 	}
 	switch {
-	case v.Dest != "":
+	case v.run.Dest.Name != "":
 		err = v.repairTo(ctx, j, in, p, rep)
-	case rep.After > 0 && !v.ReplaceOther && v.holdsFile(ctx, in, in.Size-rep.After):
+	case rep.After > 0 && !v.run.Rules.ReplaceOther && v.holdsFile(ctx, in, in.Size-rep.After):
 		err = fmt.Errorf("the archive ends at byte %d, and the %d bytes after it are another file, which is kept: %w", in.Size-rep.After, rep.After, archive.ErrCorrupt)
 		return nil, terminal.Hinted(err, "-o OUT writes the archive alone, tail -c %d FILE >OTHER the bytes after it; nothing was changed", rep.After)
-	case p.After > 0 && !v.Force:
+	case p.After > 0 && !v.run.Rules.Force:
 		err = fmt.Errorf("%d bytes follow the archive, which ends at byte %d: %w", p.After, p.Size, archive.ErrCorrupt)
 		return nil, terminal.Hinted(err, "-f cuts them off, -o OUT leaves them out; nothing was changed")
 	default:
@@ -259,21 +257,21 @@ func (v *repairer) finish(ctx context.Context, j fileio.File, in *fileio.Input, 
 			err = terminal.Hinted(err, "repair can be run again: it changed nothing that it needs")
 		}
 	}
-	if v.Dest == "" && !rep.Intact {
+	if v.run.Dest.Name == "" && !rep.Intact {
 		// restore gives this time to the netCDF file, and archive compares it with that of the source.
 		in.KeepTime()
 	}
-	if err == nil && p.Unsure && !v.quick && v.Dest != terminal.StdoutName {
+	if err == nil && p.Unsure && !v.quick && !v.run.Dest.IsStdout() {
 		err = v.checkRepaired(ctx, j, rep)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if rep.Intact && v.Dest == "" {
-		v.Entry.Outcome = runlog.Unchanged
+	if rep.Intact && v.run.Dest.Name == "" {
+		j.Entry.Outcome = runlog.Unchanged
 	}
-	v.Entry.Target, v.Entry.ArchiveSize = rep.Target, rep.Size
-	v.report(rep)
+	j.Entry.Target, j.Entry.ArchiveSize = rep.Target, rep.Size
+	v.report(j, rep)
 	return rep, nil
 }
 
@@ -320,10 +318,10 @@ func holdsEntries(ctx context.Context, r io.ReaderAt, size int64) bool {
 // healOnly writes what was healed of an archive whose structures cannot be repaired, and returns the error.
 func (v *repairer) healOnly(ctx context.Context, in *fileio.Input, w *work) error {
 	h, err := w.h, w.err
-	if v.Dest != "" || !h.Changed() {
+	if v.run.Dest.Name != "" || !h.Changed() {
 		return terminal.Hinted(err, "nothing was changed; cdfz restore --salvage restores the intact parts")
 	}
-	if h.After > 0 && !v.ReplaceOther && v.holdsFile(ctx, in, in.Size-h.After) {
+	if h.After > 0 && !v.run.Rules.ReplaceOther && v.holdsFile(ctx, in, in.Size-h.After) {
 		return terminal.Hinted(err, "nothing was changed, since the last %d bytes are another file; cdfz restore --salvage restores the intact parts", h.After)
 	}
 	if err := h.Commit(ctx, in.File); err != nil {
@@ -339,25 +337,26 @@ func (v *repairer) healOnly(ctx context.Context, in *fileio.Input, w *work) erro
 
 // checkRepaired compares the SHA-256 of the image if nothing else shows whether the
 // repair was right.
-func (v *repairer) checkRepaired(ctx context.Context, j fileio.File, rep *repairReport) error {
-	if v.Dest != "" {
-		j = fileio.File{Name: rep.Target}
+func (v *repairer) checkRepaired(ctx context.Context, j *cli.Job, rep *repairReport) error {
+	file := j.File
+	if v.run.Dest.Name != "" {
+		file = fileio.File{Name: rep.Target}
 	}
-	in, r, err := v.OpenArchive(ctx, j)
+	in, r, err := v.run.In.OpenArchive(ctx, file, j.Limits.OpenOptions())
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	return r.Image().Copy(ctx, nil, &archive.CopyOptions{Workers: v.Workers, Memory: v.BlockMemory(), SHA256: true})
+	return r.Image().Copy(ctx, nil, &archive.CopyOptions{Workers: j.Limits.Workers, Memory: j.Limits.BlockMemory(), SHA256: true})
 }
 
 // repairTo writes a new archive.
-func (v *repairer) repairTo(ctx context.Context, j fileio.File, in *fileio.Input, p *repair.Repaired, rep *repairReport) error {
-	path, err := v.TargetPath(j, func(s string) (string, error) { return s, nil })
+func (v *repairer) repairTo(ctx context.Context, j *cli.Job, in *fileio.Input, p *repair.Repaired, rep *repairReport) error {
+	path, err := v.run.Targets.PathOf(j.File, func(s string) (string, error) { return s, nil })
 	if err != nil {
 		return err
 	}
-	dst, err := v.Sink(ctx, path, in)
+	dst, err := j.Target(path, in).Sink(ctx)
 	if err != nil {
 		return err
 	}

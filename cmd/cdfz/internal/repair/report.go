@@ -3,6 +3,7 @@ package repair
 import (
 	"fmt"
 
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/report"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
@@ -61,36 +62,36 @@ func (s *sum) text() string {
 }
 
 // report reports a file, and notes it in the log.
-func (v *repairer) report(rep *repairReport) {
+func (v *repairer) report(j *cli.Job, rep *repairReport) {
 	if n := len(rep.Damage); n > 0 {
-		v.SetCode(terminal.ExitDamaged)
-		v.Entry.Outcome, v.Entry.Exit = runlog.Damaged, terminal.ExitDamaged
-		v.Entry.Error = fmt.Sprintf("%d damaged, the first: %s", n, rep.Damage[0].Text)
+		j.Term.SetCode(terminal.ExitDamaged)
+		j.Entry.Outcome, j.Entry.Exit = runlog.Damaged, terminal.ExitDamaged
+		j.Entry.Error = fmt.Sprintf("%d damaged, the first: %s", n, rep.Damage[0].Text)
 	}
 	shown := terminal.ShowName(rep.File)
 	switch {
-	case v.Dest == terminal.StdoutName:
+	case v.run.Dest.IsStdout():
 		for i := range rep.Damage {
-			v.Message("%s: %s", shown, rep.Damage[i].Text)
+			j.Term.Message("%s: %s", shown, rep.Damage[i].Text)
 		}
 		return
-	case v.JSON:
-		v.Emit(rep)
+	case j.Term.JSON:
+		j.Term.Emit(rep)
 		return
 	}
-	report.PrintDamage(&v.Terminal, shown, rep.Damage)
+	report.PrintDamage(j.Term, shown, rep.Damage)
 	if rep.Parity != nil && len(rep.Parity.Lost) > 0 {
-		v.Print("%s: parity cannot heal %s", shown, report.Ranges(rep.Parity.Lost))
+		j.Term.Print("%s: parity cannot heal %s", shown, report.Ranges(rep.Parity.Lost))
 	}
 	if rep.Replaced {
-		v.Report("%s: replaced by %s, which restores the same netCDF file", shown, rep.From)
+		j.Term.Report("%s: replaced by %s, which restores the same netCDF file", shown, rep.From)
 		return
 	}
 	if rep.Intact {
 		if len(rep.Damage) == 0 {
-			v.Report("%s: nothing to repair", shown)
+			j.Term.Report("%s: nothing to repair", shown)
 		} else {
-			v.Report("%s: nothing can be repaired", shown)
+			j.Term.Report("%s: nothing can be repaired", shown)
 		}
 		return
 	}
@@ -114,5 +115,5 @@ func (v *repairer) report(rep *repairReport) {
 	if rep.Identical {
 		line += "; identical to the original archive"
 	}
-	v.Report("%s", line)
+	j.Term.Report("%s", line)
 }

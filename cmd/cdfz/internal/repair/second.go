@@ -14,7 +14,9 @@ import (
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/archive/repair"
 	"github.com/cdfz-format/cdfz/archive/verify"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/protect"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/internal/s3"
 	"github.com/cdfz-format/cdfz/remote"
@@ -74,8 +76,8 @@ func (s *second) of(j fileio.File) (string, error) {
 }
 
 // mendFrom is mend with the second copy. found is the error without it, or nil.
-func (v *repairer) mendFrom(ctx context.Context, j fileio.File, in *fileio.Input, found error) (*work, error) {
-	name, err := v.from.of(j)
+func (v *repairer) mendFrom(ctx context.Context, j *cli.Job, in *fileio.Input, found error) (*work, error) {
+	name, err := v.from.of(j.File)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +90,7 @@ func (v *repairer) mendFrom(ctx context.Context, j fileio.File, in *fileio.Input
 		err = fmt.Errorf("damaged, and nothing is taken from %s: %s", shown, terminal.PlainText(err, name))
 		return nil, terminal.Hinted(err, "%s", hint)
 	}
-	other, err := v.Open(ctx, name)
+	other, err := v.run.In.Open(ctx, name)
 	if err != nil {
 		return fail(err)
 	}
@@ -96,12 +98,12 @@ func (v *repairer) mendFrom(ctx context.Context, j fileio.File, in *fileio.Input
 		other.Close()
 		return fail(errors.New("it is the same file"))
 	}
-	w, err := v.mend(ctx, in, &repair.Second{R: other.R, Size: other.Size})
+	w, err := v.mend(ctx, j, in, &repair.Second{R: other.R, Size: other.Size})
 	switch {
 	case err == nil:
 		w.from, w.second = shown, other
 		return w, nil
-	case errors.Is(err, repair.ErrOtherLayout) && v.Dest == "" && v.Force:
+	case errors.Is(err, repair.ErrOtherLayout) && v.run.Dest.Name == "" && v.run.Rules.Force:
 		defer other.Close()
 		rep, err := v.replace(ctx, j, in, other)
 		if err != nil {
@@ -111,7 +113,7 @@ func (v *repairer) mendFrom(ctx context.Context, j fileio.File, in *fileio.Input
 	}
 	other.Close()
 	switch {
-	case errors.Is(err, repair.ErrOtherLayout) && v.Dest == "":
+	case errors.Is(err, repair.ErrOtherLayout) && v.run.Dest.Name == "":
 		hint = "nothing was changed; -f replaces the archive by the copy, once that has restored the netCDF file"
 	case found != nil && errors.Is(err, repair.ErrOtherImage):
 		return nil, found // it is no archive
@@ -120,16 +122,18 @@ func (v *repairer) mendFrom(ctx context.Context, j fileio.File, in *fileio.Input
 }
 
 // replace replaces an archive by another one of the same netCDF file, which is read without its index first.
-func (v *repairer) replace(ctx context.Context, j fileio.File, in, other *fileio.Input) (*repairReport, error) {
-	if _, err := verify.Walk(ctx, other.R, other.Size, &verify.WalkOptions{Workers: v.Workers, Memory: v.BlockMemory()}); err != nil {
+func (v *repairer) replace(ctx context.Context, j *cli.Job, in, other *fileio.Input) (*repairReport, error) {
+	if _, err := verify.Walk(ctx, other.R, other.Size, &verify.WalkOptions{Workers: j.Limits.Workers, Memory: j.Limits.BlockMemory()}); err != nil {
 		return nil, err
 	}
-	t, err := v.CreateCopy(ctx, in.Name, in)
+	t := j.Target(in.Name, in)
+	t.Proved, t.Decision = true, protect.InPlace
+	dst, err := t.Sink(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer t.Close()
-	w := bufio.NewWriterSize(fileio.CtxWriter{Ctx: ctx, W: t}, 1<<18)
+	defer dst.Abort()
+	w := bufio.NewWriterSize(fileio.CtxWriter{Ctx: ctx, W: dst}, 1<<18)
 	if _, err = io.Copy(w, io.NewSectionReader(other.R, 0, other.Size)); err == nil {
 		err = w.Flush()
 	}
@@ -137,19 +141,19 @@ func (v *repairer) replace(ctx context.Context, j fileio.File, in, other *fileio
 		err = errors.Join(in.Changed(), other.Changed())
 	}
 	if err == nil {
-		err = v.Commit(t)
+		err = dst.Commit(ctx)
 	}
 	if err != nil {
 		return nil, err
 	}
 	rep := &repairReport{File: terminal.ReportName(j.Name), Target: terminal.ReportName(j.Name), From: other.Name, Copied: other.Size, Size: other.Size, Written: other.Size, Replaced: true}
-	if f, err := archive.New(ctx, other.R, other.Size, v.OpenOptions()); err == nil {
+	if f, err := archive.New(ctx, other.R, other.Size, j.Limits.OpenOptions()); err == nil {
 		if info, ok := f.Info(); ok {
 			rep.Blocks = info.Blocks
 		}
 		f.Close()
 	}
-	v.Entry.Target, v.Entry.ArchiveSize = rep.Target, rep.Size
-	v.report(rep)
+	j.Entry.Target, j.Entry.ArchiveSize = rep.Target, rep.Size
+	v.report(j, rep)
 	return rep, nil
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
@@ -12,25 +13,25 @@ import (
 
 // dataset writes joined files as one netCDF file. There is no sum of it to compare with. The blocks of
 // archives are checked as always.
-func (v *restorer) dataset(ctx context.Context, j fileio.File) error {
-	in, _, f, err := v.OpenDataset(ctx, j)
+func (v *restorer) dataset(ctx context.Context, j *cli.Job, sum *restoreSum) error {
+	in, _, f, err := v.run.In.OpenDataset(ctx, j.File, j.Limits.OpenOptions())
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	path, err := v.TargetPath(j, fileio.StripDatasetSuffix)
+	path, err := v.run.Targets.PathOf(j.File, fileio.StripDatasetSuffix)
 	if err != nil {
 		return err
 	}
 	size := f.Image().Size()
-	v.Entry.Target, v.Entry.Size, v.Entry.ArchiveSize = path, size, in.Size
+	j.Entry.Target, j.Entry.Size, j.Entry.ArchiveSize = path, size, in.Size
 	start := time.Now()
-	dst, err := v.Sink(ctx, path, in)
+	dst, err := j.Target(path, in).Sink(ctx)
 	if err != nil {
 		return err
 	}
 	defer dst.Abort()
-	if err = f.Image().Copy(ctx, dst, &archive.CopyOptions{Progress: v.Step(in.Name, size, 0, 1)}); err == nil {
+	if err = f.Image().Copy(ctx, dst, &archive.CopyOptions{Progress: j.Term.Step(in.Name, size, 0, 1)}); err == nil {
 		err = in.Changed()
 	}
 	if err == nil {
@@ -39,6 +40,6 @@ func (v *restorer) dataset(ctx context.Context, j fileio.File) error {
 	if err != nil {
 		return fileio.ExplainDamage(err, f, "cdfz verify lists all damage of an archive")
 	}
-	v.restored(&restoreReport{File: terminal.ReportName(j.Name), Target: path, Size: size, ArchiveSize: in.Size, Seconds: display.Round(time.Since(start).Seconds(), 6)})
+	v.restored(j, &restoreReport{File: terminal.ReportName(j.Name), Target: path, Size: size, ArchiveSize: in.Size, Seconds: display.Round(time.Since(start).Seconds(), 6)}, sum)
 	return nil
 }

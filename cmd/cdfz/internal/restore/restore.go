@@ -16,6 +16,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/protect"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/report"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
@@ -25,7 +26,7 @@ import (
 
 // restorer runs the verb restore.
 type restorer struct {
-	*cli.Run
+	run      *cli.Run
 	salvages bool // damaged archives
 	folders  bool // a FILE is a folder, and an earlier run may have restored some of its files
 	sha256   bool // is always compared
@@ -64,7 +65,7 @@ func (s *restoreSum) add(t *restoreSum) {
 }
 
 func Command(a *cli.Run) *cobra.Command {
-	v := &restorer{Run: a}
+	v := &restorer{run: a}
 	cmd := &cobra.Command{
 		Use:   "restore [flags] FILE…",
 		Short: "Restore netCDF files: x.nc.cdfz becomes x.nc next to it",
@@ -111,22 +112,22 @@ is first restored and checked in a temporary file.`,
 		Args:              a.FilesOrList,
 		ValidArgsFunction: cli.CompleteArchives,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if v.salvages && s3.IsURL(a.Dest) {
+			if v.salvages && s3.IsURL(a.Dest.Name) {
 				return terminal.Hinted(errors.New("-o: --salvage does not write to object stores"), "-o OUT writes to a file")
 			}
-			a.ToObjects = true
-			a.Whole = fileio.WholeObject
-			if err := a.CheckDest(args); err != nil {
+			a.Dest.ToObjects = true
+			a.In.Whole = fileio.WholeObject
+			if err := a.Targets.Check(args); err != nil {
 				return err
 			}
-			if v.salvages && a.Dest == terminal.StdoutName {
+			if v.salvages && a.Dest.IsStdout() {
 				return terminal.Hinted(errors.New("-o -: --salvage does not write in order"), "-o OUT writes to a file")
 			}
 			if err := a.OpenLog(cmd.Context(), "restore"); err != nil {
-				a.FailFile(a.LogName(), err)
+				a.Term.FailFile(a.LogName(), err)
 				return nil
 			}
-			v.run(cmd.Context(), args)
+			v.do(cmd.Context(), args)
 			return nil
 		},
 	}
@@ -149,49 +150,46 @@ is first restored and checked in a temporary file.`,
 	return cmd
 }
 
-func (v *restorer) run(ctx context.Context, args []string) {
+func (v *restorer) do(ctx context.Context, args []string) {
 	start := time.Now()
 	failed := func(name string, err error) {
 		if !terminal.Interrupted(err) {
 			v.sum.Failed++
 		}
-		v.FailFile(name, err)
+		v.run.Term.FailFile(name, err)
 	}
-	files := v.Find(ctx, args, fileio.Archives, failed)
+	files := v.run.Find(ctx, args, fileio.Archives, failed)
 	defer func() { files.Close() }()
-	if v.Select.Balance {
-		v.Load(ctx, &files, failed)
-		if err := v.Divide(&files); err != nil {
-			v.Usage(err)
+	if v.run.Select.Balance {
+		v.run.Load(ctx, &files, failed)
+		if err := v.run.Finder.Divide(&files); err != nil {
+			v.run.Term.Usage(err)
 			return
 		}
 	}
 	v.folders = files.Folders
-	v.StartProgress("restore", files.Sizes()...)
-	fresh := *v // sums in v change while files are at work
-	fresh.sum = restoreSum{}
-	v.Parallel(ctx, files, cli.Work{Failed: failed, Fixed: 24 << 20, PerByte: 8, One: func(a *cli.Run, j fileio.File) (func(), error) {
-		w := fresh
-		w.Run = a
-		one := w.one
+	v.run.Term.StartProgress("restore", files.Sizes()...)
+	v.run.Parallel(ctx, files, cli.Work{Failed: failed, Fixed: 24 << 20, PerByte: 8, One: func(ctx context.Context, j *cli.Job) (func(), error) {
+		one := v.one
 		switch {
 		case fileio.IsDataset(j.Name) && v.salvages:
 			return nil, errors.New("--salvage is for archives, found a description of joined files")
 		case fileio.IsDataset(j.Name):
-			one = w.dataset
+			one = v.dataset
 		case v.salvages:
-			one = w.salvage
+			one = v.salvage
 		}
-		err := one(ctx, j)
-		return func() { v.sum.add(&w.sum) }, err
+		sum := new(restoreSum)
+		err := one(ctx, j, sum)
+		return func() { v.sum.add(sum) }, err
 	}})
 	s := &v.sum
 	s.Skipped = files.Skipped()
 	s.Seconds = display.Round(time.Since(start).Seconds(), 3)
 	switch {
-	case v.Dest == terminal.StdoutName:
-	case v.JSON:
-		v.Emit(struct {
+	case v.run.Dest.IsStdout():
+	case v.run.Term.JSON:
+		v.run.Term.Emit(struct {
 			Summary restoreSum `json:"summary"`
 		}{*s})
 	case len(args) > 1 || files.Folders:
@@ -202,85 +200,98 @@ func (v *restorer) run(ctx context.Context, args []string) {
 		if s.Unchanged > 0 {
 			line += fmt.Sprintf("; %d restored before", s.Unchanged)
 		}
-		v.Report("%s%s", line, files.SummaryTail(ctx, s.Failed))
+		v.run.Term.Report("%s%s", line, files.SummaryTail(ctx, s.Failed))
 	}
 }
 
-// one restores one file.
-func (v *restorer) one(ctx context.Context, j fileio.File) error {
-	in, f, err := v.OpenArchive(ctx, j)
+// one restores one file, and counts it.
+func (v *restorer) one(ctx context.Context, j *cli.Job, sum *restoreSum) error {
+	in, f, err := v.run.In.OpenArchive(ctx, j.File, j.Limits.OpenOptions())
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	path, err := v.TargetPath(j, fileio.StripSuffix)
-	if err != nil {
+	t := j.Target("", in)
+	if t.Path, err = v.run.Targets.PathOf(j.File, fileio.StripSuffix); err != nil {
 		return err
 	}
 	info, _ := f.Info()
-	v.Entry.Target, v.Entry.Size, v.Entry.ArchiveSize = path, info.ImageSize, in.Size
-	v.Entry.Ratio, v.Entry.SHA256 = display.Ratio(info.ImageSize, in.Size), info.SHA256
-	if done, err := v.isDone(ctx, j, path, &info); done || err != nil {
+	t.Size, t.Proved = info.ImageSize, true
+	j.Entry.Target, j.Entry.Size, j.Entry.ArchiveSize = t.Path, info.ImageSize, in.Size
+	j.Entry.Ratio, j.Entry.SHA256 = display.Ratio(info.ImageSize, in.Size), info.SHA256
+	if t.Decision, err = v.decide(ctx, t.Path, &info); err != nil {
 		return err
 	}
+	if t.Decision.Action == protect.Done {
+		v.passOver(j, t.Path, sum)
+		return nil
+	}
 	start := time.Now()
-	o := &archive.CopyOptions{Workers: v.Workers, Memory: v.BlockMemory(), Progress: v.Step(in.Name, info.ImageSize, 0, 1), SHA256: v.sha256}
-	if v.Dest == terminal.StdoutName {
-		err = f.Image().Copy(ctx, v.Out, o)
-	} else {
-		err = v.WriteTo(ctx, path, in, info.ImageSize, true, func(t fileio.Target) error { return f.Image().Copy(ctx, t, o) })
+	dst, err := t.Sink(ctx)
+	if err != nil {
+		return err
+	}
+	defer dst.Abort()
+	o := &archive.CopyOptions{Workers: j.Limits.Workers, Memory: j.Limits.BlockMemory(), Progress: j.Term.Step(in.Name, info.ImageSize, 0, 1), SHA256: v.sha256}
+	if err = f.Image().Copy(ctx, dst, o); err == nil {
+		err = dst.Commit(ctx)
 	}
 	if err != nil {
 		return fileio.ExplainDamage(err, f, "cdfz verify lists all damage, cdfz restore --salvage restores the rest")
 	}
-	rep := restoreReport{File: terminal.ReportName(j.Name), Target: path, Size: info.ImageSize, ArchiveSize: in.Size, SHA256: info.SHA256,
+	rep := restoreReport{File: terminal.ReportName(j.Name), Target: t.Path, Size: info.ImageSize, ArchiveSize: in.Size, SHA256: info.SHA256,
 		Seconds: display.Round(time.Since(start).Seconds(), 6), Loss: report.LossOf(f)}
-	rep.Loss.Warn(&v.Terminal, in.Name)
-	v.restored(&rep)
+	rep.Loss.Warn(j.Term, in.Name)
+	v.restored(j, &rep, sum)
 	return nil
 }
 
 // restored counts and reports a restored file.
-func (v *restorer) restored(rep *restoreReport) {
-	v.sum.Files++
-	v.sum.Size += rep.Size
-	v.sum.ArchiveSize += rep.ArchiveSize
+func (v *restorer) restored(j *cli.Job, rep *restoreReport, sum *restoreSum) {
+	sum.Files++
+	sum.Size += rep.Size
+	sum.ArchiveSize += rep.ArchiveSize
 	switch {
-	case v.Dest == terminal.StdoutName:
-	case v.JSON:
-		v.Emit(rep)
+	case v.run.Dest.IsStdout():
+	case j.Term.JSON:
+		j.Term.Emit(rep)
 	default:
-		v.Report("%s: %s, %s", rep.Target, display.Size(rep.Size), display.Speed(rep.Size, rep.Seconds))
+		j.Term.Report("%s: %s, %s", rep.Target, display.Size(rep.Size), display.Speed(rep.Size, rep.Seconds))
 	}
 }
 
-// isDone reports whether a target below a folder exists and has the content that would be
-// restored, and reports such a file. Making the target finds any other obstacle.
-func (v *restorer) isDone(ctx context.Context, j fileio.File, path string, info *archive.Info) (bool, error) {
-	if !v.folders || v.Force || v.Dest == terminal.StdoutName || s3.IsURL(path) {
-		return false, nil
+// decide returns what becomes of a target: one below a folder that has the content that would be restored is done.
+// Making the target finds any obstacle.
+func (v *restorer) decide(ctx context.Context, path string, info *archive.Info) (protect.Decision, error) {
+	d := v.run.Rules.Decide()
+	if !v.folders || d.Action == protect.Replace || v.run.Dest.IsStdout() || s3.IsURL(path) {
+		return d, nil
 	}
 	t, err := fileio.OpenRegular(path, os.O_RDONLY)
 	if err != nil {
-		return false, nil
+		return d, nil
 	}
 	defer t.Close()
 	if t.Size != info.ImageSize {
-		return false, nil
+		return d, nil
 	}
 	sum, err := t.SHA256(ctx, nil)
-	if err != nil || sum != info.SHA256 {
-		return false, ctx.Err()
+	if err == nil && sum == info.SHA256 {
+		d.Action = protect.Done
 	}
+	return d, ctx.Err()
+}
+
+// passOver counts and reports a file that was restored before.
+func (v *restorer) passOver(j *cli.Job, path string, sum *restoreSum) {
 	atomicfile.RemoveStale(filepath.Dir(path))
-	v.sum.Unchanged++
-	v.Entry.Outcome = runlog.Unchanged
-	v.PassOver()
+	sum.Unchanged++
+	j.Entry.Outcome = runlog.Unchanged
+	j.Term.PassOver()
 	switch reason := "restored before to " + path; {
-	case v.JSON:
-		v.Emit(fileio.Skipped{File: terminal.ReportName(j.Name), Reason: reason})
-	case v.Verbose:
-		v.Report("%s: %s", terminal.ShowName(j.Name), reason)
+	case j.Term.JSON:
+		j.Term.Emit(fileio.Skipped{File: terminal.ReportName(j.Name), Reason: reason})
+	case j.Term.Verbose:
+		j.Term.Report("%s: %s", terminal.ShowName(j.Name), reason)
 	}
-	return true, nil
 }

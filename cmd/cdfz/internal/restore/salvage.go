@@ -7,6 +7,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive/parity"
 	"github.com/cdfz-format/cdfz/archive/repair"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/report"
@@ -29,71 +30,71 @@ type salvageReport struct {
 }
 
 // salvage restores the intact parts of one file.
-func (v *restorer) salvage(ctx context.Context, j fileio.File) error {
-	in, err := v.OpenFile(ctx, j)
+func (v *restorer) salvage(ctx context.Context, j *cli.Job, sum *restoreSum) error {
+	in, err := v.run.In.OpenFile(ctx, j.File)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	path, err := v.TargetPath(j, fileio.StripSuffix)
+	path, err := v.run.Targets.PathOf(j.File, fileio.StripSuffix)
 	if err != nil {
 		return err
 	}
-	t, err := v.Create(ctx, path, in)
+	dst, err := j.Target(path, in).Sink(ctx)
 	if err != nil {
 		return err
 	}
-	defer t.Close()
+	defer dst.Abort()
 	start := time.Now()
-	s, err := repair.Salvage(ctx, in.R, in.Size, &repair.SalvageOptions{Progress: v.Step(in.Name, in.Size, 0, 2)})
+	s, err := repair.Salvage(ctx, in.R, in.Size, &repair.SalvageOptions{Progress: j.Term.Step(in.Name, in.Size, 0, 2)})
 	if err != nil {
 		return fileio.ExplainNotArchive(in, err)
 	}
 	defer s.Close()
-	if err := s.WriteImage(ctx, t, v.Workers, v.Step(in.Name, s.Size, 1, 2)); err != nil {
+	if err := s.WriteImage(ctx, dst.File(), j.Limits.Workers, j.Term.Step(in.Name, s.Size, 1, 2)); err != nil {
 		return err
 	}
 	rep := salvageReport{File: terminal.ReportName(j.Name), Target: path, Size: s.Size, Blocks: s.Blocks, Lost: report.DamageList(s.Lost), Contradicted: report.DamageList(s.Contradicted)}
-	if rep.SHA256, err = (&fileio.Input{R: t, Size: s.Size}).SHA256(ctx, nil); err != nil {
+	if rep.SHA256, err = (&fileio.Input{R: dst.File(), Size: s.Size}).SHA256(ctx, nil); err != nil {
 		return err
 	}
 	rep.Identical = rep.SHA256 == s.SHA256
-	if err := v.Commit(t); err != nil {
+	if err := dst.Commit(ctx); err != nil {
 		return err
 	}
 	rep.Seconds = display.Round(time.Since(start).Seconds(), 6)
-	v.Entry.Target, v.Entry.Size, v.Entry.ArchiveSize, v.Entry.SHA256 = path, rep.Size, in.Size, rep.SHA256
-	v.sum.Files++
-	v.sum.Size += rep.Size
-	v.sum.ArchiveSize += in.Size
+	j.Entry.Target, j.Entry.Size, j.Entry.ArchiveSize, j.Entry.SHA256 = path, rep.Size, in.Size, rep.SHA256
+	sum.Files++
+	sum.Size += rep.Size
+	sum.ArchiveSize += in.Size
 	if len(s.Rounded) > 0 {
-		v.Message("warning: %s: values of %s were rounded before they were archived; the file differs from the source", in.Name, display.Count(int64(len(s.Rounded)), "variable"))
+		j.Term.Message("warning: %s: values of %s were rounded before they were archived; the file differs from the source", in.Name, display.Count(int64(len(s.Rounded)), "variable"))
 	}
-	if v.reportSalvage(terminal.ShowName(j.Name), &rep, s.SHA256 != "") {
+	if reportSalvage(j, terminal.ShowName(j.Name), &rep, s.SHA256 != "") {
 		return nil
 	}
 	if set, err := parity.Find(ctx, in.R, in.Size, nil); err == nil && set != nil {
-		v.Message("warning: %s: the archive has parity, which --salvage does not use: cdfz repair may heal it", in.Name)
+		j.Term.Message("warning: %s: the archive has parity, which --salvage does not use: cdfz repair may heal it", in.Name)
 	}
 	return nil
 }
 
 // reportSalvage reports whether the target is as good as the original, as far as is known.
-func (v *restorer) reportSalvage(name string, rep *salvageReport, known bool) (whole bool) {
+func reportSalvage(j *cli.Job, name string, rep *salvageReport, known bool) (whole bool) {
 	if rep.Identical {
 		rep.Contradicted = report.DamageList(nil) // the first version was the right one
 	}
 	whole = len(rep.Lost) == 0 && len(rep.Contradicted) == 0 && (rep.Identical || !known)
 	if !whole {
-		v.SetCode(terminal.ExitDamaged)
-		v.Entry.Outcome, v.Entry.Exit = runlog.Damaged, terminal.ExitDamaged
+		j.Term.SetCode(terminal.ExitDamaged)
+		j.Entry.Outcome, j.Entry.Exit = runlog.Damaged, terminal.ExitDamaged
 	}
-	if v.JSON {
-		v.Emit(rep)
+	if j.Term.JSON {
+		j.Term.Emit(rep)
 		return whole
 	}
-	report.PrintDamage(&v.Terminal, name, rep.Lost)
-	report.PrintDamage(&v.Terminal, name, rep.Contradicted)
+	report.PrintDamage(j.Term, name, rep.Lost)
+	report.PrintDamage(j.Term, name, rep.Contradicted)
 	line := fmt.Sprintf("%s: %s, ", rep.Target, display.Size(rep.Size))
 	switch {
 	case rep.Identical:
@@ -107,6 +108,6 @@ func (v *restorer) reportSalvage(name string, rep *salvageReport, known bool) (w
 	default:
 		line += "all blocks are intact; the SHA-256 of the original is lost"
 	}
-	v.Report("%s", line)
+	j.Term.Report("%s", line)
 	return whole
 }

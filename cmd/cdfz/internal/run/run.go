@@ -149,10 +149,10 @@ func (o *options) start(a *cli.Run, cmd *cobra.Command, args []string) {
 			watched = nil
 			var killed *exec.ExitError
 			if errors.As(died, &killed) && !killed.Exited() {
-				a.Message("the process that serves the originals has died: %v", died)
+				a.Term.Message("the process that serves the originals has died: %v", died)
 			}
 		case <-ended:
-			a.SetCode(mountns.Code(r.Command.ProcessState))
+			a.Term.SetCode(mountns.Code(r.Command.ProcessState))
 			select {
 			case <-served:
 			case <-time.After(leaving):
@@ -195,11 +195,11 @@ func (o *options) enter(a *cli.Run, args []string) {
 		return
 	}
 	err = mountns.Exec(wd, args)
-	a.SetCode(exitNotRun)
+	a.Term.SetCode(exitNotRun)
 	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
-		a.SetCode(exitNotFound)
+		a.Term.SetCode(exitNotFound)
 	}
-	a.Message("%s: %v", args[0], cause(err))
+	a.Term.Message("%s: %v", args[0], cause(err))
 }
 
 // cause returns an error without the name of the program, which the message has.
@@ -217,7 +217,7 @@ func cause(err error) error {
 
 // serve serves the folders.
 func (o *options) serve(a *cli.Run) {
-	o.mount.Workers, o.mount.OneOwner = a.Workers, o.oneOwner
+	o.mount.Workers, o.mount.OneOwner = a.Limits.Workers, o.oneOwner
 	if o.mount.Cache == 0 {
 		o.mount.Cache = fusefs.DefaultCache
 	}
@@ -226,7 +226,7 @@ func (o *options) serve(a *cli.Run) {
 		m := o.mount
 		m.Warn = func(name string, err error) {
 			name = shown(filepath.Join(folder, name))
-			a.Message("%s: %s", name, terminal.PlainText(err, name))
+			a.Term.Message("%s: %s", name, terminal.PlainText(err, name))
 		}
 		return &m
 	})
@@ -263,7 +263,7 @@ func fail(a *cli.Run, err error) {
 	var refused *mountns.RefusedError
 	switch {
 	case errors.Is(err, mountns.ErrServer):
-		a.SetCode(terminal.ExitFailed) // which has printed the reason
+		a.Term.SetCode(terminal.ExitFailed) // which has printed the reason
 		return
 	case errors.Is(err, fusefs.ErrNoFUSE):
 		name = "run"
@@ -275,5 +275,5 @@ func fail(a *cli.Run, err error) {
 	case errors.Is(err, errors.ErrUnsupported):
 		err = errors.New("cdfz run works on Linux with 64 bits only")
 	}
-	a.Fail(name, err)
+	a.Term.Fail(name, err)
 }

@@ -73,13 +73,13 @@ to localhost, IP addresses, the host of --listen, the names in the certificate a
 				o.Hosts = append(o.Hosts, host)
 			}
 			stop.AllowTime(grace)
-			o.Workers = a.Workers
+			o.Workers = a.Limits.Workers
 			dir := fileio.SourceDir(args[0])
 			o.Warn = func(name string, err error) {
 				name = filepath.Join(dir, name)
-				a.Message("%s: %s", name, terminal.PlainText(err, name))
+				a.Term.Message("%s: %s", name, terminal.PlainText(err, name))
 			}
-			if !a.Quiet {
+			if !a.Term.Quiet {
 				o.Log = &lines{a: a}
 			}
 			if name, err := run(cmd.Context(), a, args[0], &o); err != nil {
@@ -87,7 +87,7 @@ to localhost, IP addresses, the host of --listen, the names in the certificate a
 				if errors.As(err, &p) {
 					name, err = p.Path, p.Err
 				}
-				a.Fail(name, err)
+				a.Term.Fail(name, err)
 			}
 			return nil
 		},
@@ -113,7 +113,7 @@ to localhost, IP addresses, the host of --listen, the names in the certificate a
 // run serves until ctx ends. The name is that of what an error is about.
 func run(ctx context.Context, a *cli.Run, src string, o *flags) (name string, err error) {
 	if o.auth != "" {
-		users, err := server.OpenUserFile(o.auth, func(err error) { a.Message("%s: %s", o.auth, terminal.PlainText(err, o.auth)) })
+		users, err := server.OpenUserFile(o.auth, func(err error) { a.Term.Message("%s: %s", o.auth, terminal.PlainText(err, o.auth)) })
 		if err != nil {
 			return o.auth, err
 		}
@@ -137,9 +137,9 @@ func run(ctx context.Context, a *cli.Run, src string, o *flags) (name string, er
 		return o.listen, err
 	}
 	if o.auth != "" && config == nil && !l.Addr().(*net.TCPAddr).IP.IsLoopback() {
-		a.Message("passwords travel unencrypted: use --tls-cert, or a proxy with TLS")
+		a.Term.Message("passwords travel unencrypted: use --tls-cert, or a proxy with TLS")
 	}
-	a.Report("serving %s://%s/", scheme, l.Addr())
+	a.Term.Report("serving %s://%s/", scheme, l.Addr())
 	return o.listen, s.Serve(ctx, l, config)
 }
 
@@ -153,5 +153,5 @@ type lines struct {
 func (l *lines) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.a.Out.Write(p)
+	return l.a.Term.Out.Write(p)
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
@@ -70,14 +71,14 @@ func (o *originals) of(j fileio.File) (string, error) {
 
 // openOriginal opens the original of an archive. If a folder of originals does not have it, it is the first
 // compressed file with its name.
-func (v *verifier) openOriginal(ctx context.Context, j fileio.File) (in *fileio.Input, name string, err error) {
-	if name, err = v.against.of(j); err != nil {
+func (v *verifier) openOriginal(ctx context.Context, j *cli.Job) (in *fileio.Input, name string, err error) {
+	if name, err = v.against.of(j.File); err != nil {
 		return nil, "", err
 	}
-	in, err = v.Open(ctx, name)
+	in, err = v.run.In.Open(ctx, name)
 	if v.against.folder && errors.Is(err, fs.ErrNotExist) && !remote.IsURL(name) {
 		for _, other := range unpack.Names(name) {
-			if packed, openErr := v.Open(ctx, other); !errors.Is(openErr, fs.ErrNotExist) {
+			if packed, openErr := v.run.In.Open(ctx, other); !errors.Is(openErr, fs.ErrNotExist) {
 				in, name, err = packed, other, openErr
 				break
 			}
@@ -94,13 +95,13 @@ func (v *verifier) openOriginal(ctx context.Context, j fileio.File) (in *fileio.
 // compare compares the original of an archive with the size and the SHA-256 of its
 // image, and notes it in the report. The archive itself is no original of its own, and nothing that cdfz shows
 // is one.
-func (v *verifier) compare(ctx context.Context, j fileio.File, arch *fileio.Input, rep *verifyReport) error {
+func (v *verifier) compare(ctx context.Context, j *cli.Job, arch *fileio.Input, rep *verifyReport) error {
 	in, name, err := v.openOriginal(ctx, j)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	place, err := v.Stored(in)
+	place, err := v.run.In.Stored(in)
 	if err != nil {
 		return fmt.Errorf("original %s: %w", terminal.ReportName(name), err)
 	}
@@ -117,14 +118,14 @@ func (v *verifier) compare(ctx context.Context, j fileio.File, arch *fileio.Inpu
 	if rep.Compressed != nil {
 		shown = "the file in " + shown
 	}
-	have, sum := in.Size, func() (string, error) { return in.SHA256(ctx, v.Step(j.Name, size, 1, 2)) }
+	have, sum := in.Size, func() (string, error) { return in.SHA256(ctx, j.Term.Step(j.Name, size, 1, 2)) }
 	if is, err := archive.IsArchive(in.R, in.Size); err != nil {
 		return fmt.Errorf("original %s: %w", shown, err)
 	} else if is {
-		if err := v.Same(arch, in); err != nil {
+		if err := v.run.In.Same(arch, in); err != nil {
 			return nothing(name, err)
 		}
-		f, err := archive.New(ctx, in.R, in.Size, v.OpenOptions())
+		f, err := archive.New(ctx, in.R, in.Size, j.Limits.OpenOptions())
 		if err != nil {
 			return fmt.Errorf("original %s: %w", shown, err)
 		}
@@ -132,7 +133,7 @@ func (v *verifier) compare(ctx context.Context, j fileio.File, arch *fileio.Inpu
 		info, _ := f.Info()
 		have = f.Image().Size()
 		sum = func() (string, error) {
-			o := &archive.CopyOptions{Workers: v.Workers, Memory: v.BlockMemory(), Progress: v.Step(j.Name, size, 1, 2), SHA256: true}
+			o := &archive.CopyOptions{Workers: j.Limits.Workers, Memory: j.Limits.BlockMemory(), Progress: j.Term.Step(j.Name, size, 1, 2), SHA256: true}
 			return info.SHA256, f.Image().Copy(ctx, nil, o)
 		}
 	}

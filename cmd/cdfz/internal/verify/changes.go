@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/statefile"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
@@ -58,13 +59,13 @@ func (v *verifier) looksFor(ctx context.Context, args []string, files *fileio.Li
 	var dirs []string
 	for _, arg := range args {
 		if isDir(arg) {
-			s.AddRoot(placeOf(v.Run, arg))
+			s.AddRoot(placeOf(v.run, arg))
 		} else if !s3.IsPrefix(arg) {
 			continue
 		}
 		dirs = append(dirs, arg)
 	}
-	if v.Select.From != "" || len(dirs) == 0 || s.Empty() || v.Stopped(ctx) {
+	if v.run.Select.From != "" || len(dirs) == 0 || s.Empty() || v.run.Term.Stopped(ctx) {
 		return
 	}
 	found := map[statefile.Key]bool{}
@@ -82,10 +83,10 @@ func (v *verifier) looksFor(ctx context.Context, args []string, files *fileio.Li
 			if remote.IsURL(dir) {
 				place = terminal.ReportName(dir)
 			} else {
-				place = s.Named(placeOf(v.Run, dir))
+				place = s.Named(placeOf(v.run, dir))
 			}
 			rel, ok := statefile.Below(name, place)
-			if !ok || !isArchive(rel) || !v.Select.Chooses(rel) || slices.ContainsFunc(unread, func(u string) bool { return reads(dir, rel, u) }) || there(dir, rel) {
+			if !ok || !isArchive(rel) || !v.run.Select.Chooses(rel) || slices.ContainsFunc(unread, func(u string) bool { return reads(dir, rel, u) }) || there(dir, rel) {
 				continue
 			}
 			return terminal.ReportName(statefile.Join(dir, rel)), true
@@ -152,7 +153,7 @@ func (v *verifier) missing(is func(name string) (shown string, ok bool)) []gone 
 		}
 	})
 	if err != nil {
-		v.FailFile(s.Name(), err)
+		v.run.Term.FailFile(s.Name(), err)
 	}
 	list := make([]gone, 0, len(last))
 	for _, g := range last {
@@ -167,10 +168,10 @@ func (v *verifier) lose(list []gone) {
 	for _, g := range list {
 		v.scrub.lost++
 		if !v.scrub.accept {
-			v.FailLogged(g.shown, v.hinted(g.err()))
+			v.run.FailLogged(g.shown, v.hinted(g.err()))
 			continue
 		}
-		v.forget(g)
+		v.forget(&v.run.Term.Printer, g)
 	}
 }
 
@@ -184,7 +185,7 @@ func (v *verifier) hinted(err error) error {
 }
 
 // acceptsGone forgets a file that the state has and that is not there, if the user accepts that.
-func (v *verifier) acceptsGone(j fileio.File) bool {
+func (v *verifier) acceptsGone(j *cli.Job) bool {
 	if !v.scrub.accept || !v.keepsState(j.Name) {
 		return false
 	}
@@ -192,17 +193,17 @@ func (v *verifier) acceptsGone(j fileio.File) bool {
 	if !v.scrub.state.Has(statefile.KeyOf(name)) {
 		return false
 	}
-	v.forget(gone{name: name, shown: terminal.ReportName(j.Name), sha256: v.scrub.state.SHA256(name)})
+	v.forget(j.Term, gone{name: name, shown: terminal.ReportName(j.Name), sha256: v.scrub.state.SHA256(name)})
 	return true
 }
 
 // forget removes an archive that is gone from the state.
-func (v *verifier) forget(g gone) {
+func (v *verifier) forget(p *terminal.Printer, g gone) {
 	v.scrub.state.Forget(g.name)
-	if v.JSON {
-		v.Emit(goneReport{g.shown, true, g.sha256})
+	if p.JSON {
+		p.Emit(goneReport{g.shown, true, g.sha256})
 	}
-	v.Report("%s: gone, accepted", terminal.ShowName(g.shown))
+	p.Report("%s: gone, accepted", terminal.ShowName(g.shown))
 }
 
 // acceptMissing forgets files and folders of the command line that the state has and that are not there, if the
@@ -218,7 +219,7 @@ func (v *verifier) acceptMissing(args []string) []string {
 			rest = append(rest, arg)
 			continue
 		}
-		place := v.scrub.state.Named(placeOf(v.Run, arg))
+		place := v.scrub.state.Named(placeOf(v.run, arg))
 		list := v.missing(func(name string) (string, bool) {
 			rel, ok := statefile.Below(name, place)
 			return statefile.Join(arg, rel), ok

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cdfz-format/cdfz/archive/joined"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
@@ -26,32 +27,30 @@ type datasetReport struct {
 
 // dataset checks that joined files are those that were joined and still fit together, and every byte of
 // the archives among them.
-func (v *verifier) dataset(ctx context.Context, j fileio.File) (verdict, error) {
+func (v *verifier) dataset(ctx context.Context, j *cli.Job) (verdict, error) {
 	if v.against.given() || v.scrub.chooses() {
 		return broken, errors.New("--against, --state and --sample are for archives, found a description of joined files")
 	}
 	start := time.Now()
-	in, d, _, err := v.OpenDataset(ctx, j)
+	in, d, _, err := v.run.In.OpenDataset(ctx, j.File, j.Limits.OpenOptions())
 	if err != nil {
 		return broken, err
 	}
 	defer in.Close()
 	desc := d.Description()
 	rep := datasetReport{File: terminal.ReportName(j.Name), Files: len(desc.Members)}
-	archives, err := v.archivesOf(ctx, j, d)
+	archives, err := archivesOf(ctx, j.Name, d)
 	if err != nil {
-		return broken, v.allBut(j, err)
+		return broken, allBut(j, err)
 	}
-	o := &joined.Options{Open: *v.OpenOptions(), Workers: v.Workers}
-	if rep.Sampled, _, err = desc.Verify(ctx, joined.Folder(j.Name), o, v.Step(j.Name, int64(rep.Files), 0, 1)); err != nil {
-		return broken, v.allBut(j, err)
+	o := &joined.Options{Open: *j.Limits.OpenOptions(), Workers: j.Limits.Workers}
+	if rep.Sampled, _, err = desc.Verify(ctx, joined.Folder(j.Name), o, j.Term.Step(j.Name, int64(rep.Files), 0, 1)); err != nil {
+		return broken, allBut(j, err)
 	}
-	entry := v.Entry
 	for _, name := range archives {
-		member := *entry
-		v.Entry = &member
-		found, err := v.one(ctx, fileio.File{Name: name})
-		v.Entry = entry
+		member := *j
+		member.File, member.Entry = fileio.File{Name: name}, new(runlog.Entry)
+		found, err := v.one(ctx, &member)
 		if err != nil {
 			return broken, fmt.Errorf("%s: %w", terminal.ShowName(name), err)
 		}
@@ -63,21 +62,21 @@ func (v *verifier) dataset(ctx context.Context, j fileio.File) (verdict, error) 
 		return broken, err
 	}
 	rep.OK, rep.Seconds = rep.Damaged == 0, display.Round(time.Since(start).Seconds(), 6)
-	v.Entry.ArchiveSize = in.Size
+	j.Entry.ArchiveSize = in.Size
 	if !rep.OK {
-		v.Entry.Outcome, v.Entry.Exit = runlog.Damaged, terminal.ExitDamaged
-		v.Entry.Error = fmt.Sprintf("%s damaged", display.Count(int64(rep.Damaged), "archive"))
+		j.Entry.Outcome, j.Entry.Exit = runlog.Damaged, terminal.ExitDamaged
+		j.Entry.Error = fmt.Sprintf("%s damaged", display.Count(int64(rep.Damaged), "archive"))
 	}
 	name := terminal.ShowName(j.Name)
 	switch {
-	case v.JSON:
-		v.Emit(&rep)
+	case j.Term.JSON:
+		j.Term.Emit(&rep)
 	case !rep.OK:
-		v.Print("%s: %d damaged", name, rep.Damaged)
+		j.Term.Print("%s: %d damaged", name, rep.Damaged)
 	case rep.Sampled > 0:
-		v.Report("%s: ok; no SHA-256 of %s, compared by header, coordinates and a sample", name, display.Count(int64(rep.Sampled), "classic file"))
+		j.Term.Report("%s: ok; no SHA-256 of %s, compared by header, coordinates and a sample", name, display.Count(int64(rep.Sampled), "classic file"))
 	default:
-		v.Report("%s: ok", name)
+		j.Term.Report("%s: ok", name)
 	}
 	if !rep.OK {
 		return broken, nil
@@ -87,7 +86,7 @@ func (v *verifier) dataset(ctx context.Context, j fileio.File) (verdict, error) 
 
 // archivesOf returns the names of the archives among the members, each once. It opens all members, so that
 // those that were replaced are named.
-func (v *verifier) archivesOf(ctx context.Context, j fileio.File, d *joined.Dataset) (names []string, err error) {
+func archivesOf(ctx context.Context, dataset string, d *joined.Dataset) (names []string, err error) {
 	seen := map[string]bool{}
 	var errs []error
 	for i := range d.Description().Members {
@@ -95,7 +94,7 @@ func (v *verifier) archivesOf(ctx context.Context, j fileio.File, d *joined.Data
 			if _, ok := p.File.Info(); !ok {
 				return nil
 			}
-			name, err := joined.Resolve(j.Name, p.Location)
+			name, err := joined.Resolve(dataset, p.Location)
 			if err == nil && !seen[name] {
 				seen[name] = true
 				names = append(names, name)
@@ -112,14 +111,14 @@ func (v *verifier) archivesOf(ctx context.Context, j fileio.File, d *joined.Data
 }
 
 // allBut reports all but the last of the errors that are joined in one, and returns that.
-func (v *verifier) allBut(j fileio.File, err error) error {
+func allBut(j *cli.Job, err error) error {
 	list, ok := err.(interface{ Unwrap() []error })
 	if !ok {
 		return err
 	}
 	all := list.Unwrap()
 	for _, e := range all[:len(all)-1] {
-		v.FailFile(j.Name, e)
+		j.Term.FailFile(j.Name, e)
 	}
 	return all[len(all)-1]
 }

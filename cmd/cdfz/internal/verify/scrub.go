@@ -91,9 +91,9 @@ func placeOf(a *cli.Run, name string) string {
 	case remote.IsURL(name):
 		return terminal.ReportName(name)
 	case isDir(name):
-		return filepath.Dir(a.Place(name + string(filepath.Separator) + "x"))
+		return filepath.Dir(a.Targets.Place(name + string(filepath.Separator) + "x"))
 	}
-	return a.Place(filepath.Clean(name))
+	return a.Targets.Place(filepath.Clean(name))
 }
 
 func isDir(name string) bool {
@@ -134,7 +134,7 @@ func (v *verifier) nameInState(name string) string {
 	if remote.IsURL(name) {
 		return terminal.ReportName(name)
 	}
-	return v.scrub.state.Named(v.Place(name))
+	return v.scrub.state.Named(v.run.Targets.Place(name))
 }
 
 // keepsState reports whether the state has an archive. Standard input has no name.
@@ -159,7 +159,7 @@ func (v *verifier) due(files *fileio.List) {
 				d.last = v.scrub.state.Claim(name)
 			} else if v.recent(d.last) {
 				v.scrub.passed++
-				v.passOver(j, d.last)
+				passOver(&v.run.Term.Printer, &j, d.last)
 				continue
 			}
 		}
@@ -182,11 +182,11 @@ func (v *verifier) due(files *fileio.List) {
 func (v *verifier) recent(at int64) bool { return v.scrub.older > 0 && at > max(0, v.scrub.limit) }
 
 // passesOver reports whether a file that is open now was proved before and is not due, and says so.
-func (v *verifier) passesOver(j fileio.File, in *fileio.Input) bool {
+func (v *verifier) passesOver(j *cli.Job, in *fileio.Input) bool {
 	if !v.keepsState(j.Name) || v.scrub.older == 0 {
 		return false
 	}
-	if id := statefile.ListedIdentity(&j); !id.OpensFirst() {
+	if id := statefile.ListedIdentity(&j.File); !id.OpensFirst() {
 		return false
 	}
 	id := statefile.IdentityOf(j.Name, in)
@@ -194,23 +194,24 @@ func (v *verifier) passesOver(j fileio.File, in *fileio.Input) bool {
 	if !v.recent(at) {
 		return false
 	}
-	v.passOver(j, at)
+	passOver(j.Term, &j.File, at)
 	return true
 }
 
-func (v *verifier) passOver(j fileio.File, last int64) {
+// passOver reports a file that is not due.
+func passOver(p *terminal.Printer, f *fileio.File, last int64) {
 	reason := "proved on " + time.Unix(0, last).UTC().Format(time.RFC3339)
 	switch {
-	case v.JSON:
-		v.Emit(fileio.Skipped{File: terminal.ReportName(j.Name), Reason: reason})
-	case v.Verbose:
-		v.Report("%s: skipped: %s", terminal.ShowName(j.Name), reason)
+	case p.JSON:
+		p.Emit(fileio.Skipped{File: terminal.ReportName(f.Name), Reason: reason})
+	case p.Verbose:
+		p.Report("%s: skipped: %s", terminal.ShowName(f.Name), reason)
 	}
 }
 
 // note notes in the state that an archive was proved. It is an error if the archive has to hold another
 // netCDF file, unless the user accepts that: then before is the SHA-256 of that file.
-func (v *verifier) note(j fileio.File, in *fileio.Input, sha256 string, start time.Time) (before string, err error) {
+func (v *verifier) note(j *cli.Job, in *fileio.Input, sha256 string, start time.Time) (before string, err error) {
 	if !v.keepsState(j.Name) {
 		return "", nil
 	}
@@ -224,7 +225,7 @@ func (v *verifier) note(j fileio.File, in *fileio.Input, sha256 string, start ti
 	if in.Changed() != nil {
 		return "", nil
 	}
-	id := statefile.NotedIdentity(&j, in)
+	id := statefile.NotedIdentity(&j.File, in)
 	v.scrub.state.Add(name, &id, sha256, start)
 	return before, nil
 }

@@ -25,7 +25,7 @@ import (
 
 // verifier runs the verb verify.
 type verifier struct {
-	*cli.Run
+	run     *cli.Run
 	against originals
 	scrub   scrub
 	sha256  bool
@@ -55,7 +55,7 @@ type verifyReport struct {
 }
 
 func Command(a *cli.Run) *cobra.Command {
-	v := &verifier{Run: a}
+	v := &verifier{run: a}
 	cmd := &cobra.Command{
 		Use:   "verify [flags] FILE…",
 		Short: "Check every byte of archives",
@@ -107,7 +107,7 @@ keeps its state. --moved-from DIR tells that what was below DIR was copied to th
 		Args:              a.FilesOrList,
 		ValidArgsFunction: cli.CompleteArchives,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			a.Whole = fileio.WholeObject
+			a.In.Whole = fileio.WholeObject
 			if err := v.scrub.check(args); err != nil {
 				return err
 			}
@@ -116,16 +116,16 @@ keeps its state. --moved-from DIR tells that what was below DIR was copied to th
 			}
 			a.Select.Repeats = v.against.given() // with several originals
 			if err := a.OpenLog(cmd.Context(), "verify"); err != nil {
-				a.FailFile(a.LogName(), err)
+				a.Term.FailFile(a.LogName(), err)
 				return nil
 			}
 			if err := v.scrub.open(cmd.Context(), a, args); err != nil {
-				a.FailFile(v.scrub.stateName, err)
+				a.Term.FailFile(v.scrub.stateName, err)
 				return nil
 			}
-			v.run(cmd.Context(), args)
+			v.do(cmd.Context(), args)
 			if err := v.scrub.close(); err != nil {
-				a.FailFile(v.scrub.stateName, err)
+				a.Term.FailFile(v.scrub.stateName, err)
 			}
 			return nil
 		},
@@ -147,9 +147,9 @@ keeps its state. --moved-from DIR tells that what was below DIR was copied to th
 	return cmd
 }
 
-// run checks files and those in folders. For folders it reports the numbers of intact
+// do checks files and those in folders. For folders it reports the numbers of intact
 // and damaged files.
-func (v *verifier) run(ctx context.Context, args []string) {
+func (v *verifier) do(ctx context.Context, args []string) {
 	var ok, damaged, failedFiles int64
 	failed := func(name string, err error) {
 		switch {
@@ -159,7 +159,7 @@ func (v *verifier) run(ctx context.Context, args []string) {
 		default:
 			failedFiles++
 		}
-		v.FailFile(name, v.hinted(err))
+		v.run.Term.FailFile(name, v.hinted(err))
 	}
 	args = v.acceptMissing(args)
 	var unread []string
@@ -167,15 +167,15 @@ func (v *verifier) run(ctx context.Context, args []string) {
 		unread = append(unread, name)
 		failed(name, err)
 	}
-	files := v.Find(ctx, args, fileio.Archives, listFailed)
+	files := v.run.Find(ctx, args, fileio.Archives, listFailed)
 	defer func() { files.Close() }()
-	if v.Select.Balance || v.scrub.chooses() {
-		v.Load(ctx, &files, listFailed)
+	if v.run.Select.Balance || v.scrub.chooses() {
+		v.run.Load(ctx, &files, listFailed)
 		if v.scrub.state != nil {
 			v.looksFor(ctx, args, &files, unread)
 		}
-		if err := v.Divide(&files); err != nil {
-			v.Usage(err)
+		if err := v.run.Finder.Divide(&files); err != nil {
+			v.run.Term.Usage(err)
 			return
 		}
 	}
@@ -183,18 +183,15 @@ func (v *verifier) run(ctx context.Context, args []string) {
 	if v.scrub.chooses() {
 		v.due(&files)
 	}
-	if all == 0 && v.scrub.lost == 0 && v.Select.Shard.N == 0 && !files.Grows() && failedFiles == 0 && !v.Stopped(ctx) {
-		v.NoArchives(args)
+	if all == 0 && v.scrub.lost == 0 && v.run.Select.Shard.N == 0 && !files.Grows() && failedFiles == 0 && !v.run.Term.Stopped(ctx) {
+		v.run.NoArchives(args)
 		return
 	}
-	v.StartProgress("verify", files.Sizes()...)
-	fresh := *v // counts in v change while files are at work
-	v.Parallel(ctx, files, cli.Work{Failed: failed, Fixed: 24 << 20, PerByte: 8, One: func(a *cli.Run, j fileio.File) (func(), error) {
-		w := fresh
-		w.Run = a
-		one := w.one
+	v.run.Term.StartProgress("verify", files.Sizes()...)
+	v.run.Parallel(ctx, files, cli.Work{Failed: failed, Fixed: 24 << 20, PerByte: 8, One: func(ctx context.Context, j *cli.Job) (func(), error) {
+		one := v.one
 		if fileio.IsDataset(j.Name) {
-			one = w.dataset
+			one = v.dataset
 		}
 		found, err := one(ctx, j)
 		if found == broken && ctx.Err() == nil && v.keepsState(j.Name) {
@@ -214,8 +211,8 @@ func (v *verifier) run(ctx context.Context, args []string) {
 			}
 		}, err
 	}})
-	if files.Grows() && v.Select.Shard.N == 0 && ok+damaged+failedFiles == 0 && !v.Stopped(ctx) {
-		v.NoArchives(args)
+	if files.Grows() && v.run.Select.Shard.N == 0 && ok+damaged+failedFiles == 0 && !v.run.Term.Stopped(ctx) {
+		v.run.NoArchives(args)
 		return
 	}
 	if files.Folders || v.scrub.chooses() {
@@ -226,7 +223,7 @@ func (v *verifier) run(ctx context.Context, args []string) {
 		if n := v.scrub.lost; n > 0 {
 			line += fmt.Sprintf("; %d gone", n)
 		}
-		v.Report("%s%s", line, files.SummaryTail(ctx, failedFiles))
+		v.run.Term.Report("%s%s", line, files.SummaryTail(ctx, failedFiles))
 	}
 }
 
@@ -242,8 +239,8 @@ const (
 
 // one checks a file and prints its damage. The error is for files that could not be
 // checked or differ from the original.
-func (v *verifier) one(ctx context.Context, j fileio.File) (verdict, error) {
-	in, err := v.OpenFile(ctx, j)
+func (v *verifier) one(ctx context.Context, j *cli.Job) (verdict, error) {
+	in, err := v.run.In.OpenFile(ctx, j.File)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) && v.acceptsGone(j) {
 			return missing, nil
@@ -261,7 +258,7 @@ func (v *verifier) one(ctx context.Context, j fileio.File) (verdict, error) {
 		passes = 2
 	}
 	o := &verify.Options{
-		Workers: v.Workers, Memory: v.BlockMemory(), Progress: v.verifyStep(ctx, in, passes), SHA256: v.sha256 || v.against.given(),
+		Workers: j.Limits.Workers, Memory: j.Limits.BlockMemory(), Progress: verifyStep(ctx, j, in, passes), SHA256: v.sha256 || v.against.given(),
 	}
 	rep, err := verify.Verify(ctx, in.R, in.Size, o)
 	var outlook *repair.Outlook
@@ -279,7 +276,7 @@ func (v *verifier) one(ctx context.Context, j fileio.File) (verdict, error) {
 		Image: rep.Image, ImageSize: rep.ImageSize, SHA256: rep.SHA256, Damage: report.DamageList(rep.Damage),
 		Parity: report.Verified(rep, outlook),
 	}
-	v.Entry.Size, v.Entry.ArchiveSize, v.Entry.Ratio, v.Entry.SHA256 = rep.ImageSize, rep.Size, display.Ratio(rep.ImageSize, rep.Size), rep.SHA256
+	j.Entry.Size, j.Entry.ArchiveSize, j.Entry.Ratio, j.Entry.SHA256 = rep.ImageSize, rep.Size, display.Ratio(rep.ImageSize, rep.Size), rep.SHA256
 	if out.OK && len(rep.Rounded) > 0 {
 		f, err := archive.New(ctx, in.R, in.Size, nil)
 		if err != nil {
@@ -297,12 +294,12 @@ func (v *verifier) one(ctx context.Context, j fileio.File) (verdict, error) {
 			return broken, err
 		}
 	} else {
-		v.SetCode(terminal.ExitDamaged)
-		v.Entry.Outcome, v.Entry.Exit = runlog.Damaged, terminal.ExitDamaged
-		v.Entry.Error = fmt.Sprintf("%d damaged, the first: %s", out.Damaged, rep.Damage[0].Text)
+		j.Term.SetCode(terminal.ExitDamaged)
+		j.Entry.Outcome, j.Entry.Exit = runlog.Damaged, terminal.ExitDamaged
+		j.Entry.Error = fmt.Sprintf("%d damaged, the first: %s", out.Damaged, rep.Damage[0].Text)
 	}
 	out.Seconds = display.Round(time.Since(start).Seconds(), 6)
-	v.print(&out)
+	out.print(j.Term)
 	if !out.OK {
 		return broken, nil
 	}
@@ -314,9 +311,9 @@ const progressSize = 1 << 28
 
 // verifyStep returns the progress callback for verify.Verify, which counts the bytes of
 // the archive and of the image.
-func (v *verifier) verifyStep(ctx context.Context, in *fileio.Input, passes int) func(int64) {
+func verifyStep(ctx context.Context, j *cli.Job, in *fileio.Input, passes int) func(int64) {
 	total := in.Size
-	if total < progressSize && !v.ShowsProgress() {
+	if total < progressSize && !j.Term.ShowsProgress() {
 		return nil
 	}
 	// The amount of work is known if the archive opens.
@@ -325,31 +322,31 @@ func (v *verifier) verifyStep(ctx context.Context, in *fileio.Input, passes int)
 			total += info.ImageSize
 		}
 	}
-	return v.Step(in.Name, total, 0, passes)
+	return j.Term.Step(in.Name, total, 0, passes)
 }
 
-func (v *verifier) print(rep *verifyReport) {
-	if v.JSON {
-		v.Emit(rep)
+func (rep *verifyReport) print(p *terminal.Printer) {
+	if p.JSON {
+		p.Emit(rep)
 		return
 	}
 	name := terminal.ShowName(rep.File)
-	report.PrintDamage(&v.Terminal, name, rep.Damage)
+	report.PrintDamage(p, name, rep.Damage)
 	switch {
 	case !rep.OK:
-		if p := rep.Parity; p != nil {
-			v.Print("%s: %s", name, p.Hope())
+		if rep.Parity != nil {
+			p.Print("%s: %s", name, rep.Parity.Hope())
 		}
-		v.Print("%s: %d damaged", name, rep.Damaged)
+		p.Print("%s: %d damaged", name, rep.Damaged)
 	case rep.Before != "":
-		v.Report("%s: ok, accepted: it holds SHA-256 %s, before %s", name, rep.SHA256, rep.Before)
+		p.Report("%s: ok, accepted: it holds SHA-256 %s, before %s", name, rep.SHA256, rep.Before)
 	case rep.Compressed != nil:
-		v.Report("%s: ok, same as the file in %s", name, rep.Original)
+		p.Report("%s: ok, same as the file in %s", name, rep.Original)
 	case rep.Original != "":
-		v.Report("%s: ok, same as %s", name, rep.Original)
+		p.Report("%s: ok, same as %s", name, rep.Original)
 	case rep.Loss != nil:
-		v.Report("%s: ok; %s", name, rep.Loss)
+		p.Report("%s: ok; %s", name, rep.Loss)
 	default:
-		v.Report("%s: ok", name)
+		p.Report("%s: ok", name)
 	}
 }

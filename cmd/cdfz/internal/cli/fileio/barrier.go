@@ -43,11 +43,11 @@ func OfTarget(err error) error {
 var fullOrReadOnly = []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS}
 
 // Barrier returns what an error of a file means for the targets of others, nil if it concerns this file alone.
-func (a *IO) Barrier(j File, err error) *Barrier {
-	if s3.IsURL(a.Dest) {
+func (t *Targets) Barrier(j File, err error) *Barrier {
+	if s3.IsURL(t.dest.Name) {
 		var target *ofTarget
 		if errors.As(err, &target) && refusesAll(target) {
-			return &Barrier{terminal.ShowTarget(a.Dest), func(File) bool { return true }}
+			return &Barrier{terminal.ShowTarget(t.dest.Name), func(File) bool { return true }}
 		}
 		return nil
 	}
@@ -55,29 +55,29 @@ func (a *IO) Barrier(j File, err error) *Barrier {
 	var folder *atomicfile.FolderError
 	inFolder := errors.As(err, &folder)
 	switch {
-	case a.Dest == terminal.StdoutName:
+	case t.dest.IsStdout():
 	case slices.ContainsFunc(fullOrReadOnly, is):
-		at, st := a.lands(j)
-		if a.Dest != "" {
-			at = a.Dest
+		at, st := t.lands(j)
+		if t.dest.Name != "" {
+			at = t.dest.Name
 		}
 		return &Barrier{at, func(other File) bool {
-			_, now := a.lands(other)
+			_, now := t.lands(other)
 			return sameDevice(st, now)
 		}}
-	case !a.IsDirDest() || !inFolder:
+	case !t.dest.IsDir() || !inFolder:
 	case is(fs.ErrPermission):
 		// A folder below that of -o may be closed, too, or others may be open.
-		_, st := a.lands(j)
-		if _, root := lastFolder(a.Dest); os.SameFile(st, root) {
-			return &Barrier{a.Dest, func(other File) bool {
-				_, now := a.lands(other)
+		_, st := t.lands(j)
+		if _, root := lastFolder(t.dest.Name); os.SameFile(st, root) {
+			return &Barrier{t.dest.Name, func(other File) bool {
+				_, now := t.lands(other)
 				return os.SameFile(now, root)
 			}}
 		}
 	case is(fs.ErrNotExist), is(syscall.ENOTDIR), is(syscall.ESTALE), is(nofollow.ErrReplaced), is(nofollow.ErrNotFolder):
-		if st, err := os.Stat(a.Dest); err != nil || !st.IsDir() {
-			return &Barrier{a.Dest, func(File) bool { return true }}
+		if st, err := os.Stat(t.dest.Name); err != nil || !st.IsDir() {
+			return &Barrier{t.dest.Name, func(File) bool { return true }}
 		}
 	}
 	return nil
@@ -97,14 +97,14 @@ func refusesAll(err error) bool {
 }
 
 // lands returns the last folder on the way to the target of a job that exists.
-func (a *IO) lands(j File) (string, fs.FileInfo) {
+func (t *Targets) lands(j File) (string, fs.FileInfo) {
 	switch {
-	case a.Dest == "":
+	case t.dest.Name == "":
 		return lastFolder(filepath.Dir(j.LocalName()))
-	case a.IsDirDest():
-		return lastFolder(filepath.Join(a.Dest, filepath.Dir(j.Rel)))
+	case t.dest.IsDir():
+		return lastFolder(filepath.Join(t.dest.Name, filepath.Dir(j.Rel)))
 	}
-	return lastFolder(filepath.Dir(a.Dest))
+	return lastFolder(filepath.Dir(t.dest.Name))
 }
 
 // lastFolder returns the last folder of a path that exists.

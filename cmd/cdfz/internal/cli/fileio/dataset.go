@@ -22,12 +22,12 @@ func StripDatasetSuffix(name string) (string, error) {
 
 // OpenDataset opens joined files. The caller must close the input, which stays that of the NcML file:
 // it tells whether that changed.
-func (a *IO) OpenDataset(ctx context.Context, j File) (*Input, *joined.Dataset, *archive.File, error) {
-	in, err := a.OpenFile(ctx, j)
+func (n *Inputs) OpenDataset(ctx context.Context, j File, o *archive.OpenOptions) (*Input, *joined.Dataset, *archive.File, error) {
+	in, err := n.OpenFile(ctx, j)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	d, f, err := a.dataset(ctx, j.Name, in)
+	d, f, err := n.dataset(ctx, j.Name, in, o)
 	if err != nil {
 		in.Close()
 		return nil, nil, nil, err
@@ -35,16 +35,16 @@ func (a *IO) OpenDataset(ctx context.Context, j File) (*Input, *joined.Dataset, 
 	return in, d, f, nil
 }
 
-func (a *IO) dataset(ctx context.Context, name string, in *Input) (*joined.Dataset, *archive.File, error) {
+func (n *Inputs) dataset(ctx context.Context, name string, in *Input, o *archive.OpenOptions) (*joined.Dataset, *archive.File, error) {
 	desc, err := joined.ReadNcML(ctx, in.R, in.Size, nil)
 	if err != nil {
 		return nil, nil, err
 	}
-	d, err := joined.Open(ctx, desc, joined.Folder(name), &joined.Options{Open: *a.OpenOptions()})
+	d, err := joined.Open(ctx, desc, joined.Folder(name), &joined.Options{Open: *o})
 	if err != nil {
 		return nil, nil, err
 	}
-	a.readsParts(in, desc.Files(name))
+	n.noteParts(in, desc.Files(name))
 	in.Replace(in.R, in.Size, d.Close)
 	return d, d.File(), nil
 }
@@ -57,19 +57,19 @@ type NetCDF struct {
 
 // OpenNetCDF opens a FILE argument that is an archive, a classic file, or the NcML file of joined files.
 // The caller must close the input.
-func (a *IO) OpenNetCDF(ctx context.Context, name string, o NetCDF) (*Input, *archive.File, error) {
+func (n *Inputs) OpenNetCDF(ctx context.Context, name string, open *archive.OpenOptions, o NetCDF) (*Input, *archive.File, error) {
 	if IsDataset(name) {
-		in, _, f, err := a.OpenDataset(ctx, File{Name: name})
+		in, _, f, err := n.OpenDataset(ctx, File{Name: name}, open)
 		return in, f, err
 	}
-	in, err := a.Open(ctx, name)
+	in, err := n.Open(ctx, name)
 	if err != nil {
 		return nil, nil, err
 	}
 	if o.Opened != nil {
 		o.Opened(in)
 	}
-	f, err := archive.New(ctx, in.R, in.Size, a.OpenOptions())
+	f, err := archive.New(ctx, in.R, in.Size, open)
 	if err != nil {
 		if lost := emptyArchive(in); lost != nil {
 			err = lost

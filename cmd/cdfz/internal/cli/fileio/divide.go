@@ -10,14 +10,14 @@ import (
 
 // Divide keeps the files of the shard, by the names and sizes of all files (--balance). It reports how many
 // these are.
-func (a *IO) Divide(f *List) error {
-	s := a.Select.Shard
-	if !a.Select.Balance {
+func (f *Finder) Divide(l *List) error {
+	s := f.sel.Shard
+	if !f.sel.Balance {
 		return nil
 	}
-	files := make([]shards.File, len(f.Files))
+	files := make([]shards.File, len(l.Files))
 	total := int64(0)
-	for i, j := range f.Files {
+	for i, j := range l.Files {
 		files[i] = shards.File{Key: shards.Key(filepath.ToSlash(j.Rel)), Size: j.Size}
 		total += j.Size
 	}
@@ -25,21 +25,21 @@ func (a *IO) Divide(f *List) error {
 	if err != nil {
 		return err
 	}
-	all, size, n := len(f.Files), int64(0), 0
-	for i, j := range f.Files {
+	all, size, n := len(l.Files), int64(0), 0
+	for i, j := range l.Files {
 		if of[i] == s.I-1 {
-			f.Files[n] = j
+			l.Files[n] = j
 			n++
 			size += j.Size
 		}
 	}
-	clear(f.Files[n:])
-	f.Files = f.Files[:n]
+	clear(l.Files[n:])
+	l.Files = l.Files[:n]
 	rep := divided{s.String(), n, all, size, total, fmt.Sprintf("%016x", shards.Set(files))}
-	if a.JSON {
-		a.Emit(rep)
+	if f.term.JSON {
+		f.term.Emit(rep)
 	}
-	a.Report("shard %s: %d of %d files, %s of %s; set of files %s, as in all other shards", rep.Shard, n, all, display.Size(size), display.Size(total), rep.Set)
+	f.term.Report("shard %s: %d of %d files, %s of %s; set of files %s, as in all other shards", rep.Shard, n, all, display.Size(size), display.Size(total), rep.Set)
 	return nil
 }
 

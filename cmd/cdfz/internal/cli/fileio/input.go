@@ -16,6 +16,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/protect"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/receiptfile"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/stop"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/internal/access"
@@ -27,6 +28,43 @@ import (
 	"github.com/cdfz-format/cdfz/internal/storage"
 	"github.com/cdfz-format/cdfz/remote"
 )
+
+// Inputs are the files that a run reads. They are safe for concurrent use, apart from the exported fields.
+type Inputs struct {
+	// Whole is the longest object below a prefix, in bytes, that is read with one request when it is
+	// opened. Verbs that read whole files set it to WholeObject.
+	Whole int64
+	// Mounts has what --durable-mount states.
+	Mounts *storage.Mounts
+
+	term *terminal.Terminal
+	dest *Dest // of what the run writes
+
+	mu      sync.Mutex
+	open    map[*Input]fs.FileInfo // the local ones that the run is reading
+	all     access.Sources         // the closed ones, too
+	folders access.Folders         // above sources and targets
+}
+
+const (
+	// WholeObject is the longest object that is received at once, for verbs that read all of it.
+	WholeObject = 1 << 20
+	wholeEnds   = 64 << 10 // for verbs that read the structure of archives only
+)
+
+// NewInputs returns the inputs of a run that writes to dest.
+func NewInputs(term *terminal.Terminal, dest *Dest) *Inputs {
+	return &Inputs{Whole: wholeEnds, Mounts: new(storage.Mounts), term: term, dest: dest, open: map[*Input]fs.FileInfo{}}
+}
+
+// OpenReceipts opens the URL of receipts.
+func OpenReceipts(ctx context.Context, name string) (*receiptfile.Source, error) {
+	in, err := openRemote(ctx, name, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &receiptfile.Source{ReaderAt: in.R, Size: in.Size, Close: in.Close}, nil
+}
 
 // Input is a FILE argument open for reading.
 type Input struct {
@@ -40,7 +78,7 @@ type Input struct {
 	Modified time.Time
 	remote   *answered        // of a URL, else nil
 	in       *os.Root         // the folder of a file below a tree; else nil
-	parts    iter.Seq[string] // the names of other files that are read because of this one, or nil; guarded by inputs.mu
+	parts    iter.Seq[string] // the names of other files that are read because of this one, or nil; guarded by Inputs.mu
 	close    func() error
 }
 
@@ -69,15 +107,15 @@ var otherScheme = sync.OnceValue(func() *regexp.Regexp {
 // Open opens a FILE argument: a file, a URL, or "-" for standard input. Standard input
 // is copied to an unnamed temporary file, unless it is redirected from a file. Reads
 // fail once the context is cancelled.
-func (a *IO) Open(ctx context.Context, name string) (*Input, error) {
-	a.Hide(name)
+func (n *Inputs) Open(ctx context.Context, name string) (*Input, error) {
+	n.term.Hide(name)
 	if remote.IsURL(name) {
 		return openRemote(ctx, name, nil)
 	}
 	var in *Input
 	var err error
 	if name == terminal.StdinName {
-		in, err = a.openStdin(ctx)
+		in, err = n.openStdin(ctx)
 	} else {
 		in, err = OpenRegular(name, os.O_RDONLY)
 	}
@@ -85,57 +123,49 @@ func (a *IO) Open(ctx context.Context, name string) (*Input, error) {
 		return nil, err
 	}
 	in.R = ioat.Live(ctx, in.R)
-	if err := a.notOutput(in); err != nil {
+	if err := n.notOutput(in); err != nil {
 		in.Close()
 		return nil, err
 	}
-	return a.reads(in), nil
+	return n.note(in), nil
 }
 
-// inputs are the local files that a run is reading. It is safe for concurrent use.
-type inputs struct {
-	mu      sync.Mutex
-	open    map[*Input]fs.FileInfo
-	all     access.Sources // the closed ones, too
-	folders access.Folders // above sources and targets
-}
-
-// reads notes that the run reads a file, until that is closed.
-func (a *IO) reads(in *Input) *Input {
+// note notes that the run reads a file, until that is closed.
+func (n *Inputs) note(in *Input) *Input {
 	if in.Stat == nil {
 		return in
 	}
 	if r, err := access.Of(in.File); err == nil {
-		a.inputs.all.Add(r, folderOf(in.Name))
+		n.all.Add(r, folderOf(in.Name))
 	}
-	a.inputs.mu.Lock()
-	defer a.inputs.mu.Unlock()
-	a.inputs.open[in] = in.Stat
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.open[in] = in.Stat
 	closes := in.close
 	in.close = func() error {
-		a.inputs.mu.Lock()
-		delete(a.inputs.open, in)
-		a.inputs.mu.Unlock()
+		n.mu.Lock()
+		delete(n.open, in)
+		n.mu.Unlock()
 		return closes()
 	}
 	return in
 }
 
-// readsParts notes that the run reads other files, too, until an input is closed.
-func (a *IO) readsParts(in *Input, names iter.Seq[string]) {
+// noteParts notes that the run reads other files, too, until an input is closed.
+func (n *Inputs) noteParts(in *Input, names iter.Seq[string]) {
 	for name := range names {
-		a.Uses(name)
+		n.Uses(name)
 	}
-	a.inputs.mu.Lock()
-	defer a.inputs.mu.Unlock()
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	in.parts = names
 }
 
-// isInput reports whether the run is reading a file.
-func (a *IO) isInput(st fs.FileInfo) bool {
-	a.inputs.mu.Lock()
-	defer a.inputs.mu.Unlock()
-	for in, own := range a.inputs.open {
+// reading reports whether the run is reading a file.
+func (n *Inputs) reading(st fs.FileInfo) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for in, own := range n.open {
 		if os.SameFile(own, st) {
 			return true
 		}
@@ -152,12 +182,12 @@ func (a *IO) isInput(st fs.FileInfo) bool {
 }
 
 // isSource reports whether an object is that of an input, or one that is read because of it.
-func (a *IO) isSource(url string, in *Input) bool {
+func (n *Inputs) isSource(url string, in *Input) bool {
 	if in == nil {
 		return false
 	}
-	a.inputs.mu.Lock()
-	defer a.inputs.mu.Unlock()
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	if url == in.Name {
 		return true
 	}
@@ -172,19 +202,19 @@ func (a *IO) isSource(url string, in *Input) bool {
 }
 
 // OpenFile is Open for a file of the command line.
-func (a *IO) OpenFile(ctx context.Context, j File) (*Input, error) {
+func (n *Inputs) OpenFile(ctx context.Context, j File) (*Input, error) {
 	if j.err != nil {
 		return nil, j.err
 	}
 	if j.empty { // stores answer no range of it
 		return &Input{Name: terminal.ShowName(j.Name), R: bytes.NewReader(nil), close: func() error { return nil }}, nil
 	}
-	if j.object && j.Size > 0 && j.Size <= a.Whole {
-		a.Hide(j.Name)
+	if j.object && j.Size > 0 && j.Size <= n.Whole {
+		n.term.Hide(j.Name)
 		return openRemote(ctx, j.Name, &remote.Options{Tail: int(j.Size)})
 	}
 	if j.tree == nil {
-		in, err := a.Open(ctx, j.Name)
+		in, err := n.Open(ctx, j.Name)
 		if err != nil && !j.object && s3.IsURL(j.Name) && path.Ext(j.Name) == "" && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, remote.ErrOptions)) {
 			err = terminal.Hinted(err, "%s/ is the folder of all objects below it", terminal.ShowName(j.Name))
 		}
@@ -195,7 +225,7 @@ func (a *IO) OpenFile(ctx context.Context, j File) (*Input, error) {
 		return nil, err
 	}
 	in.R = ioat.Live(ctx, in.R)
-	return a.reads(in), nil
+	return n.note(in), nil
 }
 
 // openBelow opens a file below a tree.
@@ -278,10 +308,10 @@ func NewInput(name string, f *os.File, st fs.FileInfo) *Input {
 
 // OpenToChange opens an archive that is changed in place, or without that if there is -o.
 // It locks the file, so that only one cdfz changes it at a time.
-func (a *IO) OpenToChange(ctx context.Context, j File) (in *Input, err error) {
+func (n *Inputs) OpenToChange(ctx context.Context, j File) (in *Input, err error) {
 	switch {
-	case a.Dest != "":
-		return a.OpenFile(ctx, j)
+	case n.dest.Name != "":
+		return n.OpenFile(ctx, j)
 	case remote.IsURL(j.Name):
 		return nil, terminal.Hinted(errors.New("a URL cannot be changed in place"), "-o OUT writes a new archive")
 	case j.tree != nil:
@@ -309,9 +339,9 @@ func checkRegular(st fs.FileInfo) error {
 	return nil
 }
 
-func (a *IO) openStdin(ctx context.Context) (*Input, error) {
+func (n *Inputs) openStdin(ctx context.Context) (*Input, error) {
 	name := terminal.ShowName(terminal.StdinName)
-	if f, ok := a.In.(*os.File); ok {
+	if f, ok := n.term.In.(*os.File); ok {
 		if st, err := f.Stat(); err == nil && st.Mode().IsRegular() {
 			return openRedirected(name, f, st)
 		}
@@ -325,12 +355,12 @@ func (a *IO) openStdin(ctx context.Context) (*Input, error) {
 		return nil, err
 	}
 	// A blocked read of a pipe cannot be stopped, but need not be waited for.
-	n, err := future.Go(func() (int64, error) { return io.Copy(tmp, a.In) }).Wait(ctx)
+	size, err := future.Go(func() (int64, error) { return io.Copy(tmp, n.term.In) }).Wait(ctx)
 	if err != nil {
 		tmp.Close()
 		return nil, err
 	}
-	return &Input{Name: name, R: tmp, Size: n, close: tmp.Close}, nil
+	return &Input{Name: name, R: tmp, Size: size, close: tmp.Close}, nil
 }
 
 // openRedirected opens standard input that is redirected from a file. It begins at the
@@ -377,12 +407,12 @@ func (in *Input) SHA256(ctx context.Context, step func(int64)) (string, error) {
 
 // OpenArchive opens a FILE argument that must be an archive. The caller must close the
 // input.
-func (a *IO) OpenArchive(ctx context.Context, j File) (*Input, *archive.File, error) {
-	in, err := a.OpenFile(ctx, j)
+func (n *Inputs) OpenArchive(ctx context.Context, j File, o *archive.OpenOptions) (*Input, *archive.File, error) {
+	in, err := n.OpenFile(ctx, j)
 	if err != nil {
 		return nil, nil, err
 	}
-	f, err := archive.New(ctx, in.R, in.Size, a.OpenOptions())
+	f, err := archive.New(ctx, in.R, in.Size, o)
 	if err == nil {
 		if _, ok := f.Info(); !ok {
 			err = archive.ErrNotArchive

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 	"github.com/cdfz-format/cdfz/internal/nofollow"
 	"github.com/cdfz-format/cdfz/internal/s3"
@@ -22,11 +23,11 @@ const (
 // CanMake returns the error that making the target of a job would have, as far as it can be known without
 // writing: a name that is too long, something in the way of a folder, or no permission. A path that is too long is
 // a warning, since archives can be made there.
-func (a *IO) CanMake(j File, target string) error {
+func (t *Targets) CanMake(j File, target string, term *terminal.Printer) error {
 	if s3.IsURL(target) {
 		return nil
 	}
-	at, st := a.lands(j)
+	at, st := t.lands(j)
 	longest := longestName(at)
 	if longest <= 0 {
 		longest = nameMax
@@ -40,11 +41,11 @@ func (a *IO) CanMake(j File, target string) error {
 		return fmt.Errorf("%s: %w: its temporary name has %d bytes, expected at most %d", target, syscall.ENAMETOOLONG, n, longest)
 	}
 	if abs, err := filepath.Abs(target); err == nil && len(abs) > pathMax {
-		a.Message("warning: %s: a path of %d bytes: most programs and receipts take up to %d", target, len(abs), pathMax)
+		term.Message("warning: %s: a path of %d bytes: most programs and receipts take up to %d", target, len(abs), pathMax)
 	}
 	cannot := func(err error) error { return &atomicfile.FolderError{Dir: filepath.Dir(target), Err: err} }
-	if a.IsDirDest() {
-		for dir := filepath.Dir(target); dir != filepath.Clean(a.Dest) && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+	if t.dest.IsDir() {
+		for dir := filepath.Dir(target); dir != filepath.Clean(t.dest.Name) && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
 			switch is, err := os.Lstat(dir); {
 			case err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) && !errors.Is(err, syscall.ENAMETOOLONG):
 				return cannot(atomicfile.Cause(err))
@@ -76,11 +77,11 @@ type Room struct {
 type Rooms []*Room
 
 // Of returns the room for the target of a job. It is nil for objects, and where the system does not tell.
-func (r *Rooms) Of(a *IO, j File) *Room {
-	if s3.IsURL(a.Dest) {
+func (r *Rooms) Of(t *Targets, j File) *Room {
+	if s3.IsURL(t.dest.Name) {
 		return nil
 	}
-	at, st := a.lands(j)
+	at, st := t.lands(j)
 	if st == nil {
 		return nil
 	}
@@ -90,8 +91,8 @@ func (r *Rooms) Of(a *IO, j File) *Room {
 		}
 	}
 	room := &Room{Place: at, st: st}
-	if a.Dest != "" {
-		room.Place = a.Dest
+	if t.dest.Name != "" {
+		room.Place = t.dest.Name
 	}
 	var ok bool
 	if room.Bytes, room.Files, ok = space(at); !ok {

@@ -1,9 +1,6 @@
 package fileio
 
-import (
-	"context"
-	"iter"
-)
+import "context"
 
 // source finds files while a run goes on: a list of names, or the objects below a prefix.
 type source interface {
@@ -19,42 +16,36 @@ type source interface {
 
 // later are the files of a command line that are found while the run goes on.
 type later struct {
-	a       *IO
+	f       *Finder
 	sources []source
+	at      int // number of the source at work
 	skipped int64
 }
 
 // add adds a source.
-func (f *List) add(a *IO, s source) {
+func (f *List) add(by *Finder, s source) {
 	if f.later == nil {
-		f.later = &later{a: a}
+		f.later = &later{f: by}
 	}
 	f.later.sources = append(f.later.sources, s)
 }
 
-// All returns the files in order. Those of sources are found meanwhile, so it can be called only once.
-func (f *List) All(ctx context.Context) iter.Seq[File] {
-	return func(yield func(File) bool) {
-		for _, j := range f.Files {
-			if !yield(j) {
-				return
-			}
-		}
-		if f.later == nil {
-			return
-		}
-		for _, s := range f.later.sources {
-			for {
-				j, ok := s.next(ctx)
-				if !ok {
-					break
-				}
-				if !yield(j) {
-					return
-				}
-			}
+// Next returns the next file. Those of sources are found meanwhile. ok is false at the end, or if the run was
+// stopped.
+func (f *List) Next(ctx context.Context) (next File, ok bool) {
+	if f.at < len(f.Files) {
+		f.at++
+		return f.Files[f.at-1], true
+	}
+	if f.later == nil {
+		return File{}, false
+	}
+	for l := f.later; l.at < len(l.sources); l.at++ {
+		if next, ok = l.sources[l.at].next(ctx); ok {
+			return next, true
 		}
 	}
+	return File{}, false
 }
 
 // Load finds the rest of the files, for runs that need all before they begin. It calls failed with the name
@@ -94,7 +85,7 @@ func (f *List) Skip(j File) bool {
 		return false
 	}
 	f.later.skipped++
-	f.later.a.skip(j.Name, j.skip)
+	f.later.f.skip(j.Name, j.skip)
 	return true
 }
 
@@ -115,7 +106,7 @@ func (f *List) Single() bool { return f.later == nil && len(f.Files) == 1 }
 // Grows reports whether the number of files is not known yet.
 func (f *List) Grows() bool { return f.later != nil }
 
-// Failures calls failed for each list and prefix that could not be read to its end, after All.
+// Failures calls failed for each list and prefix that could not be read to its end, after Next.
 func (f *List) Failures(ctx context.Context, failed func(name string, err error)) {
 	if f.later == nil || ctx.Err() != nil {
 		return

@@ -28,7 +28,7 @@ type Selection struct {
 	Shard shards.Shard // --shard: the part of the files that is taken
 	// Repeats is set if a FILE that is named twice is meant twice.
 	Repeats bool
-	// Balance is --balance: the shard depends on the sizes of all files, too. [IO.Divide] takes it.
+	// Balance is --balance: the shard depends on the sizes of all files, too. [Finder.Divide] takes it.
 	Balance bool
 }
 
@@ -83,34 +83,34 @@ func readNames(r io.Reader, null bool, use func(name string, tooLong bool) bool)
 }
 
 // openNames opens the list of --files-from.
-func (a *IO) openNames() (io.ReadCloser, error) {
-	if a.Select.From == terminal.StdinName {
-		if terminal.IsTerminal(a.In) {
+func (f *Finder) openNames() (io.ReadCloser, error) {
+	if f.sel.From == terminal.StdinName {
+		if terminal.IsTerminal(f.term.In) {
 			return nil, errors.New("is a terminal, expected a file or a pipe")
 		}
-		return io.NopCloser(a.In), nil
+		return io.NopCloser(f.term.In), nil
 	}
-	f, err := os.Open(a.Select.From)
+	file, err := os.Open(f.sel.From)
 	if err != nil {
 		return nil, err
 	}
-	if st, err := f.Stat(); err == nil && st.IsDir() {
-		f.Close()
+	if st, err := file.Stat(); err == nil && st.IsDir() {
+		file.Close()
 		return nil, errFolder
 	}
-	return f, nil
+	return file, nil
 }
 
 // Names returns the names of the list of --files-from.
-func (a *IO) Names() ([]string, error) {
-	r, err := a.openNames()
+func (f *Finder) Names() ([]string, error) {
+	r, err := f.openNames()
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
 	var names []string
 	long := false
-	err = readNames(r, a.Select.Null, func(name string, tooLong bool) bool {
+	err = readNames(r, f.sel.Null, func(name string, tooLong bool) bool {
 		names = append(names, name)
 		long = tooLong
 		return !long
@@ -125,7 +125,7 @@ var errLongName = fmt.Errorf("a name of more than %d bytes", maxName)
 
 // nameList is the list of --files-from. Its names are read as the run goes on.
 type nameList struct {
-	a      *IO
+	f      *Finder
 	tree   *tree  // that the names are below; nil for the current folder or a prefix
 	prefix string // that the names are below, or ""
 	below  bool   // targets are below -o DIR/
@@ -135,7 +135,7 @@ type nameList struct {
 	err    error         // of reading, once names is closed
 }
 
-func (l *nameList) name() string { return terminal.ShowName(l.a.Select.From) }
+func (l *nameList) name() string { return terminal.ShowName(l.f.sel.From) }
 
 func (l *nameList) failure() error {
 	if _, more := <-l.names; more {
@@ -157,19 +157,19 @@ const namesAhead = 1 << 10
 
 // openList begins to read the list of --files-from. args has at most the folder or the prefix that the
 // names are relative to.
-func (a *IO) openList(args []string) (*nameList, error) {
-	l := &nameList{a: a, below: a.IsDirDest(), null: a.Select.Null, names: make(chan listed, namesAhead), stop: make(chan struct{})}
+func (f *Finder) openList(args []string) (*nameList, error) {
+	l := &nameList{f: f, below: f.targets.dest.IsDir(), null: f.sel.Null, names: make(chan listed, namesAhead), stop: make(chan struct{})}
 	switch {
 	case len(args) > 0 && s3.IsPrefix(args[0]):
 		l.prefix = args[0]
-		a.Hide(l.prefix)
+		f.term.Hide(l.prefix)
 	case len(args) > 0:
 		var err error
 		if l.tree, err = openTree(args[0]); err != nil {
 			return nil, fmt.Errorf("%s: %w", args[0], atomicfile.Cause(err))
 		}
 	}
-	r, err := a.openNames()
+	r, err := f.openNames()
 	if err != nil {
 		if l.tree != nil {
 			l.tree.close()
@@ -201,11 +201,11 @@ func (l *nameList) next(ctx context.Context) (j File, ok bool) {
 				return File{}, false
 			}
 			j := l.job(n)
-			if !l.a.Select.takes(j.Rel) {
+			if !l.f.sel.takes(j.Rel) {
 				continue
 			}
-			if j.err == nil && len(l.a.Select.Rules) > 0 {
-				j.skip = reason(l.a.Select.Rules.JudgeFile(filepath.ToSlash(j.Rel)))
+			if j.err == nil && len(l.f.sel.Rules) > 0 {
+				j.skip = reason(l.f.sel.Rules.JudgeFile(filepath.ToSlash(j.Rel)))
 			}
 			if j.err == nil && j.skip == "" && l.prefix == "" {
 				l.look(&j)

@@ -16,33 +16,39 @@ const workerMemory = 32 << 20
 // openCache is the cache of decoded blocks of an open archive without --memory, in bytes.
 const openCache = 32 << 20
 
+// Limits are what a run, or the work on one of its files, may take.
+type Limits struct {
+	Workers int   // -j; 0 for all processors
+	Memory  int64 // --memory, a limit for the whole program in bytes; 0 for none
+}
+
 // BlockMemory is the memory for blocks under --memory, for the options of package archive. 0
 // means their default.
-func (a *IO) BlockMemory() int64 {
-	if a.Memory == 0 {
+func (l Limits) BlockMemory() int64 {
+	if l.Memory == 0 {
 		return 0
 	}
-	return (a.Memory - ProgramMemory) / 2
+	return (l.Memory - ProgramMemory) / 2
 }
 
 // OpenOptions returns the options that the flags request.
-func (a *IO) OpenOptions() *archive.OpenOptions {
-	o := &archive.OpenOptions{Workers: a.Workers}
-	if a.Memory > 0 {
-		o.Workers = a.Coders()
-		o.Cache = min(openCache, a.BlockMemory()/2)
+func (l Limits) OpenOptions() *archive.OpenOptions {
+	o := &archive.OpenOptions{Workers: l.Workers}
+	if l.Memory > 0 {
+		o.Workers = l.Coders()
+		o.Cache = min(openCache, l.BlockMemory()/2)
 	}
 	return o
 }
 
 // Coders is the number of goroutines that encode or decode: -j or all processors, bounded by --memory.
-func (a *IO) Coders() int {
-	n := a.Workers
+func (l Limits) Coders() int {
+	n := l.Workers
 	if n == 0 {
 		n = runtime.GOMAXPROCS(0)
 	}
-	if a.Memory == 0 {
+	if l.Memory == 0 {
 		return n
 	}
-	return int(min(int64(n), max(1, (a.Memory-ProgramMemory)/(2*workerMemory))))
+	return int(min(int64(n), max(1, (l.Memory-ProgramMemory)/(2*workerMemory))))
 }

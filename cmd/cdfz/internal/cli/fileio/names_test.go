@@ -18,15 +18,15 @@ func TestSecrets(t *testing.T) {
 		"http:/me:secret@h/x",
 	} {
 		var out, msg bytes.Buffer
-		a := New(nil, &out, &msg)
-		a.JSON = true
+		a := newRunTo(&out, &msg)
+		a.term.JSON = true
 		in, err := a.Open(t.Context(), name)
 		if err == nil {
 			in.Close()
 		} else {
-			a.FailFile(terminal.ShowName(name), err)
+			a.term.FailFile(terminal.ShowName(name), err)
 		}
-		a.Message("could not parse %q, or %s", name, name)
+		a.term.Message("could not parse %q, or %s", name, name)
 		require.NotContains(t, out.String()+msg.String(), "secret", name)
 		if remote.IsURL(name) {
 			require.NotContains(t, LocalName(name), "secret", name)

@@ -13,38 +13,39 @@ import (
 	"github.com/cdfz-format/cdfz/remote"
 )
 
-// upload writes an object. An existing one is replaced only with -f, if the guard allows it, and
-// if it is still the one that the guard has judged.
-func (g *guard) upload(ctx context.Context, r io.ReaderAt, size int64) (err error) {
+// upload writes an object. An existing one is replaced only with -f, if that may be replaced, and
+// if it is still the one that was judged.
+func (t *Target) upload(ctx context.Context, r io.ReaderAt, size int64) (err error) {
 	defer func() { err = OfTarget(err) }()
 	const tries = 3
+	replaces := t.Decision.Action == protect.Replace
 	for range tries {
 		o := &s3.UploadOptions{}
-		if g.a.Force {
-			if o.Replace, err = g.object(ctx, r, size); err != nil {
+		if replaces {
+			if o.Replace, err = t.object(ctx, t.complete(r, size)); err != nil {
 				return err
 			}
 		}
-		if err = s3.Upload(ctx, g.path, r, size, o); !g.a.Force || !errors.Is(err, fs.ErrExist) {
+		if err = s3.Upload(ctx, t.Path, r, size, o); !replaces || !errors.Is(err, fs.ErrExist) {
 			break
 		}
 	}
-	if errors.Is(err, fs.ErrExist) && !g.a.Force {
-		return terminal.Hinted(err, "%s", g.a.overwriteHint())
+	if errors.Is(err, fs.ErrExist) && !replaces {
+		return terminal.Hinted(err, "%s", t.Targets.overwriteHint())
 	}
 	return err
 }
 
 // object judges an existing object. It returns nil if there is none.
-func (g *guard) object(ctx context.Context, fresh io.ReaderAt, size int64) (*s3.Version, error) {
-	v, err := s3.Stat(ctx, g.path)
+func (t *Target) object(ctx context.Context, fresh *protect.New) (*s3.Version, error) {
+	v, err := s3.Stat(ctx, t.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	old, err := remote.Open(ctx, g.path, nil)
+	old, err := remote.Open(ctx, t.Path, nil)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -52,5 +53,5 @@ func (g *guard) object(ctx context.Context, fresh io.ReaderAt, size int64) (*s3.
 		return nil, err
 	}
 	defer old.Close()
-	return v, g.may(ctx, &protect.Existing{Path: g.path, R: ioat.Bind(ctx, old), Size: old.Size(), Time: v.Modified}, fresh, size)
+	return v, t.Targets.rules.MayReplace(ctx, &protect.Existing{Path: t.Path, R: ioat.Bind(ctx, old), Size: old.Size(), Time: v.Modified}, fresh)
 }

@@ -41,11 +41,11 @@ type prefix struct {
 }
 
 // openPrefix begins to list a prefix.
-func (a *IO) openPrefix(ctx context.Context, url string, n int, pred Pred) *prefix {
-	a.Hide(url)
+func (f *Finder) openPrefix(ctx context.Context, url string, n int, pred Pred) *prefix {
+	f.term.Hide(url)
 	stop.Catch()
 	ctx, cancel := context.WithCancel(ctx)
-	p := &prefix{url: url, n: n, pred: pred, choose: &a.Select, below: a.IsDirDest(), jobs: make(chan File, namesAhead), stop: cancel}
+	p := &prefix{url: url, n: n, pred: pred, choose: f.sel, below: f.targets.dest.IsDir(), jobs: make(chan File, namesAhead), stop: cancel}
 	go func() {
 		defer close(p.jobs)
 		found := false

@@ -23,21 +23,21 @@ func folderOf(path string) string {
 
 // Uses notes that what the run writes depends on a local file that it does not open as an input, such as a
 // member of joined files. Other names, and files that are missing, are ignored.
-func (a *IO) Uses(name string) {
+func (n *Inputs) Uses(name string) {
 	if remote.IsURL(name) {
 		return
 	}
 	if r, err := access.OfPath(name); err == nil {
-		a.inputs.all.Add(r, folderOf(name))
+		n.all.Add(r, folderOf(name))
 	}
 }
 
 // Limits returns what a target in a folder that exists must not exceed. src is the one source of the target, or
 // nil if that is made from all inputs of the run.
-func (a *IO) Limits(path string, src *Input) *access.Limits {
+func (t *Targets) Limits(path string, src *Input) *access.Limits {
 	dst := folderOf(path)
 	if fromAll(src) {
-		return a.inputs.all.Limits(&a.inputs.folders, dst)
+		return t.in.all.Limits(&t.in.folders, dst)
 	}
 	if src.Stat == nil || src.File == nil {
 		return nil
@@ -46,7 +46,7 @@ func (a *IO) Limits(path string, src *Input) *access.Limits {
 	if err != nil {
 		own = access.FromInfo(src.Stat)
 	}
-	l := &access.Limits{Copy: own, Others: a.inputs.folders.Limits(folderOf(src.Name), 0, dst)}
+	l := &access.Limits{Copy: own, Others: t.in.folders.Limits(folderOf(src.Name), 0, dst)}
 	if src.parts != nil {
 		var members access.Sources
 		for name := range src.parts {
@@ -57,7 +57,7 @@ func (a *IO) Limits(path string, src *Input) *access.Limits {
 				members.Add(r, folderOf(name))
 			}
 		}
-		m := members.Limits(&a.inputs.folders, dst)
+		m := members.Limits(&t.in.folders, dst)
 		if m.Copy != nil {
 			l.Others = append(l.Others, m.Copy)
 		}
@@ -68,8 +68,8 @@ func (a *IO) Limits(path string, src *Input) *access.Limits {
 
 // StoreRights returns what sets the rights of the files and folders of a target that is a folder, or nil if
 // nothing limits them.
-func (a *IO) StoreRights(path string, src *Input) func(*os.File) {
-	l := a.Limits(filepath.Clean(path), src)
+func (t *Targets) StoreRights(path string, src *Input) func(*os.File) {
+	l := t.Limits(filepath.Clean(path), src)
 	if l.None() {
 		return nil
 	}
@@ -82,17 +82,17 @@ func fromAll(src *Input) bool { return src == nil || src.R == nil }
 
 // rights returns what sets the rights of a target and of its new folders. rel is the path of the target below
 // the folder of -o DIR/, or "".
-func (a *IO) rights(path string, src *Input, rel string) (file func(*os.File), folder func(rel string) func(*os.File)) {
+func (t *Targets) rights(path string, src *Input, rel string) (file func(*os.File), folder func(rel string) func(*os.File)) {
 	if s3.IsURL(path) || !fromAll(src) && src.Stat == nil {
 		return nil, nil
 	}
-	file = func(f *os.File) { a.Limits(path, src).Set(f) }
-	if rel == "" || fromAll(src) || !a.IsDirDest() {
+	file = func(f *os.File) { t.Limits(path, src).Set(f) }
+	if rel == "" || fromAll(src) || !t.dest.IsDir() {
 		return file, nil
 	}
 	// The folders of targets are those of their sources. That of -o DIR/ is like the folder that is the
 	// FILE, or in which that is. The user named those above it.
-	within, err := filepath.Rel(filepath.Clean(a.Dest), filepath.Dir(path))
+	within, err := filepath.Rel(filepath.Clean(t.dest.Name), filepath.Dir(path))
 	if err != nil || !filepath.IsLocal(within) {
 		return file, nil
 	}
@@ -106,15 +106,15 @@ func (a *IO) rights(path string, src *Input, rel string) (file func(*os.File), f
 		for range up + 1 {
 			parent = filepath.Dir(parent)
 		}
-		return func(f *os.File) { a.setFolder(f, folderOf(src.Name), up, parent, up == depth(within)) }
+		return func(f *os.File) { t.setFolder(f, folderOf(src.Name), up, parent, up == depth(within)) }
 	}
 }
 
 // setFolder gives a new folder of targets in the folder parent the rights of the n-th folder above that of a
 // source. dest tells that it is that of -o: others do not get rights to change it that new folders do not
 // have, as in /tmp.
-func (a *IO) setFolder(f *os.File, source string, n int, parent string, dest bool) {
-	l := &access.Limits{Copy: a.inputs.folders.Above(source, n), Others: a.inputs.folders.Limits(source, n+1, parent), Fresh: dest}
+func (t *Targets) setFolder(f *os.File, source string, n int, parent string, dest bool) {
+	l := &access.Limits{Copy: t.in.folders.Above(source, n), Others: t.in.folders.Limits(source, n+1, parent), Fresh: dest}
 	l.SetFolder(f)
 }
 

@@ -2,7 +2,6 @@ package fileio
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -26,22 +25,6 @@ func names(pattern string) func(name string) bool {
 	}
 }
 
-// stdNames replaces the names of standard input and output in the command line.
-func (a *IO) stdNames(args []string) error {
-	for i, name := range args {
-		if stdinNames(name) {
-			args[i] = terminal.StdinName
-		}
-	}
-	switch {
-	case stdoutNames(a.Dest):
-		a.Dest = terminal.StdoutName
-	case openNames(a.Dest):
-		return terminal.Hinted(fmt.Errorf("%s: not a file", a.destName()), "%s- writes to standard output", a.destFlag())
-	}
-	return nil
-}
-
 // named refuses FILE arguments that have no name for a target.
 func named(args []string) error {
 	for _, name := range args {
@@ -58,9 +41,9 @@ func named(args []string) error {
 }
 
 // notOutput refuses an input that standard output is redirected to, as with >>FILE.
-func (a *IO) notOutput(in *Input) error {
-	out, ok := a.Out.File()
-	if !ok || in.Stat == nil || a.Dest != terminal.StdoutName {
+func (n *Inputs) notOutput(in *Input) error {
+	out, ok := n.term.Out.File()
+	if !ok || in.Stat == nil || !n.dest.IsStdout() {
 		return nil
 	}
 	if st, err := out.Stat(); err == nil && os.SameFile(st, in.Stat) {

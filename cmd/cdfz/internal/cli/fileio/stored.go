@@ -18,10 +18,10 @@ type answered struct {
 }
 
 // Stored returns where an input is stored.
-func (a *IO) Stored(in *Input) (*storage.Place, error) {
+func (n *Inputs) Stored(in *Input) (*storage.Place, error) {
 	switch {
 	case in.File != nil:
-		return a.Mounts.Of(in.File)
+		return n.Mounts.Of(in.File)
 	case in.remote == nil: // standard input
 		return storage.Web(false), nil
 	case s3.IsURL(in.remote.url):
@@ -31,12 +31,12 @@ func (a *IO) Stored(in *Input) (*storage.Place, error) {
 }
 
 // Same returns an error if two inputs are one file, or may be: it proves nothing that they have the same bytes.
-func (a *IO) Same(x, y *Input) error {
-	p, err := a.Stored(x)
+func (n *Inputs) Same(x, y *Input) error {
+	p, err := n.Stored(x)
 	if err != nil {
 		return err
 	}
-	q, err := a.Stored(y)
+	q, err := n.Stored(y)
 	if err != nil {
 		return err
 	}

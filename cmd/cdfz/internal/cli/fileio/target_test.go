@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -16,18 +15,21 @@ import (
 // TestOneTarget writes a target while another file of the run is writing it, as x.nc and
 // x.nc.gz may do. The second would overwrite the first with -f, whose source may be deleted.
 func TestOneTarget(t *testing.T) {
-	a := New(strings.NewReader(""), io.Discard, io.Discard)
-	a.Force = true
+	r := newRun()
+	r.rules.Force = true
 	name := filepath.Join(t.TempDir(), "x.nc.cdfz")
-	none := func(Target) error { return nil }
-	writeTo := func(write func(Target) error) error { return a.WriteTo(t.Context(), name, &Input{}, 0, true, write) }
-	broken := errors.New("broken")
-	require.ErrorIs(t, writeTo(func(Target) error { return broken }), broken)
-	require.NoError(t, writeTo(func(Target) error {
-		require.ErrorIs(t, writeTo(none), errTwice)
-		return nil
-	}))
-	require.ErrorIs(t, writeTo(none), errTwice)
+	begin := func() (*Sink, error) { return r.target(name, &Input{}).Sink(t.Context()) }
+	s, err := begin()
+	require.NoError(t, err)
+	s.Abort() // it was not made, so another file may have it
+	s, err = begin()
+	require.NoError(t, err)
+	_, err = begin()
+	require.ErrorIs(t, err, errTwice)
+	require.NoError(t, s.Commit(t.Context()))
+	s.Abort()
+	_, err = begin()
+	require.ErrorIs(t, err, errTwice)
 }
 
 // TestOverwrites checks that -f overwrites one kind of file, also if another one gets the name while the
@@ -42,10 +44,10 @@ func TestOverwrites(t *testing.T) {
 	}}
 	name := filepath.Join(t.TempDir(), "x")
 	write := func(old, meanwhile string) error {
-		a := New(strings.NewReader(""), io.Discard, io.Discard)
-		a.Force, a.ReplaceOther, a.Overwrites = true, true, kind
+		r := newRun()
+		r.rules.Force, r.rules.ReplaceOther, r.rules.Overwrites = true, true, kind
 		require.NoError(t, os.WriteFile(name, []byte(old), 0o666))
-		s, err := a.Sink(t.Context(), name, nil)
+		s, err := r.target(name, nil).Sink(t.Context())
 		require.NoError(t, err)
 		defer s.Abort()
 		_, err = s.Write([]byte("list of new things"))
@@ -76,7 +78,7 @@ func TestOnePlace(t *testing.T) {
 		new = append(new, "link/new/sub/x.nc.cdfz")
 	}
 	for _, same := range [][]string{paths, new} {
-		s := newTargets()
+		s := newTaken()
 		for i, path := range same {
 			require.Equal(t, i == 0, s.take(path), path)
 		}

@@ -4,7 +4,6 @@ package fileio
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -18,12 +17,12 @@ import (
 type swapTest struct {
 	t                  *testing.T
 	dir, a, moved, out string
-	app                *IO
+	run                *testRun
 }
 
 func newSwapTest(t *testing.T) *swapTest {
 	base := t.TempDir()
-	s := &swapTest{t: t, dir: filepath.Join(base, "dir"), out: filepath.Join(base, "outside"), app: New(nil, io.Discard, io.Discard)}
+	s := &swapTest{t: t, dir: filepath.Join(base, "dir"), out: filepath.Join(base, "outside"), run: newRun()}
 	s.a, s.moved = filepath.Join(s.dir, "a"), filepath.Join(base, "moved")
 	for _, top := range []string{s.dir, s.out} {
 		require.NoError(t, os.MkdirAll(filepath.Join(top, "a"), 0o777))
@@ -33,7 +32,7 @@ func newSwapTest(t *testing.T) *swapTest {
 }
 
 func (s *swapTest) find(args ...string) List {
-	files := s.app.Find(s.t.Context(), args, Classic, func(name string, err error) { require.NoError(s.t, err, name) })
+	files := s.run.Find(s.t.Context(), args, Classic, func(name string, err error) { require.NoError(s.t, err, name) })
 	s.t.Cleanup(files.Close)
 	return files
 }
@@ -71,13 +70,13 @@ func TestSwapBeforeOpen(t *testing.T) {
 		files := s.find(arg)
 		require.Len(t, files.Files, 1)
 		s.swap()
-		_, err := s.app.OpenFile(t.Context(), files.Files[0])
+		_, err := s.run.OpenFile(t.Context(), files.Files[0])
 		require.ErrorIs(t, err, nofollow.ErrLink)
-		s.app.Dest = ""
-		_, err = s.app.OpenToChange(t.Context(), files.Files[0])
+		s.run.dest.Name = ""
+		_, err = s.run.OpenToChange(t.Context(), files.Files[0])
 		require.ErrorIs(t, err, nofollow.ErrLink)
 		s.swapBack()
-		in, err := s.app.OpenFile(t.Context(), files.Files[0])
+		in, err := s.run.OpenFile(t.Context(), files.Files[0])
 		require.NoError(t, err)
 		b := make([]byte, in.Size)
 		_, err = in.R.ReadAt(b, 0)
@@ -90,7 +89,7 @@ func TestSwapBeforeOpen(t *testing.T) {
 		require.NoError(t, os.Rename(x, filepath.Join(s.a, "y.nc")))
 		for _, to := range []string{filepath.Join(s.out, "a", "x.nc"), "y.nc"} {
 			require.NoError(t, os.Symlink(to, x))
-			_, err = s.app.OpenFile(t.Context(), files.Files[0])
+			_, err = s.run.OpenFile(t.Context(), files.Files[0])
 			require.Error(t, err)
 			require.NoError(t, os.Remove(x))
 		}
@@ -102,18 +101,18 @@ func TestSwapBeforeOpen(t *testing.T) {
 func TestSwapBeforeTarget(t *testing.T) {
 	s := newSwapTest(t)
 	files := s.find(s.dir)
-	in, err := s.app.OpenFile(t.Context(), files.Files[0])
+	in, err := s.run.OpenFile(t.Context(), files.Files[0])
 	require.NoError(t, err)
 	defer in.Close()
 	s.swap()
 	path := filepath.Join(s.a, "x.nc.cdfz")
-	f, err := s.app.Create(t.Context(), path, in)
+	f, err := s.run.target(path, in).Sink(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, path, f.Path())
-	require.NoError(t, s.app.Commit(f))
+	defer f.Abort()
+	require.NoError(t, f.Commit(t.Context()))
 	require.Equal(t, []string{"x.nc", "x.nc.cdfz"}, list(t, s.moved))
 	require.Equal(t, []string{"x.nc"}, list(t, filepath.Join(s.out, "a")))
-	dir, err := s.app.TargetFolder(path, in)
+	dir, err := s.run.target(path, in).Folder()
 	require.NoError(t, err)
 	defer dir.Close()
 	_, err = dir.Lstat("x.nc.cdfz")
@@ -128,17 +127,18 @@ func TestSwapBeforeTarget(t *testing.T) {
 func TestSwapTarget(t *testing.T) {
 	s := newSwapTest(t)
 	targets := filepath.Join(filepath.Dir(s.dir), "targets")
-	s.app.Dest = filepath.Join(filepath.Dir(s.dir), "link") + string(filepath.Separator)
+	s.run.dest.Name = filepath.Join(filepath.Dir(s.dir), "link") + string(filepath.Separator)
 	require.NoError(t, os.Mkdir(targets, 0o777))
-	require.NoError(t, os.Symlink(targets, filepath.Clean(s.app.Dest)))
+	require.NoError(t, os.Symlink(targets, filepath.Clean(s.run.dest.Name)))
 	create := func(name string) error {
-		path, err := s.app.TargetPath(File{Rel: filepath.Join("a", name)}, func(s string) (string, error) { return s, nil })
+		path, err := s.run.PathOf(File{Rel: filepath.Join("a", name)}, func(s string) (string, error) { return s, nil })
 		require.NoError(t, err)
-		f, err := s.app.Create(t.Context(), path, &Input{})
-		if err == nil {
-			err = s.app.Commit(f)
+		f, err := s.run.target(path, &Input{}).Sink(t.Context())
+		if err != nil {
+			return err
 		}
-		return err
+		defer f.Abort()
+		return f.Commit(t.Context())
 	}
 	require.NoError(t, create("1")) // -o may be a link
 	require.Equal(t, []string{"1"}, list(t, filepath.Join(targets, "a")))
@@ -147,8 +147,8 @@ func TestSwapTarget(t *testing.T) {
 	require.ErrorIs(t, create("2"), nofollow.ErrLink)
 	s.swapBack()
 	require.NoError(t, create("3"))
-	require.NoError(t, os.Remove(filepath.Clean(s.app.Dest)))
-	require.NoError(t, os.Symlink(s.out, filepath.Clean(s.app.Dest)))
+	require.NoError(t, os.Remove(filepath.Clean(s.run.dest.Name)))
+	require.NoError(t, os.Symlink(s.out, filepath.Clean(s.run.dest.Name)))
 	require.NoError(t, create("4"))
 	require.Equal(t, []string{"1", "3", "4"}, list(t, s.a))
 	require.Equal(t, []string{"x.nc"}, list(t, filepath.Join(s.out, "a")))
@@ -171,7 +171,7 @@ func TestManyTrees(t *testing.T) {
 	require.NoError(t, os.Rename(last, s.moved))
 	require.NoError(t, os.Symlink(filepath.Join(s.out, "a"), last))
 	for i, j := range files.Files {
-		in, err := s.app.OpenFile(t.Context(), j)
+		in, err := s.run.OpenFile(t.Context(), j)
 		if i == keptOpen+1 {
 			require.ErrorIs(t, err, nofollow.ErrReplaced)
 			continue
@@ -189,11 +189,11 @@ func TestTakesBack(t *testing.T) {
 	files := s.find(s.dir)
 	require.Empty(t, files.Files)
 	require.EqualValues(t, 1, files.Skipped())
-	s.app.TakesBack = true
+	s.run.TakesBack = true
 	files = s.find(s.dir)
 	require.Len(t, files.Files, 1)
 	require.Equal(t, filepath.Join(s.a, "x.nc"), files.Files[0].Name)
-	in, err := s.app.OpenFile(t.Context(), files.Files[0])
+	in, err := s.run.OpenFile(t.Context(), files.Files[0])
 	require.NoError(t, err)
 	require.NoError(t, in.Close())
 }

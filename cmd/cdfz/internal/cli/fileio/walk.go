@@ -36,7 +36,7 @@ type File struct {
 
 	Modified time.Time // when it was found, zero if unknown
 	ETag     string    // of an object when it was found, "" if unknown
-	Place    string    // of the target, if known: see IO.Place
+	Place    string    // of the target, if known: see Targets.Place
 }
 
 // List lists the files of a command line.
@@ -47,6 +47,7 @@ type List struct {
 	links   []string // symbolic links among them that lead to something
 	trees   []*tree
 	later   *later // the rest of the files, nil for none
+	at      int    // number of files that Next has returned
 	done    func() // closes the folders of targets
 }
 
@@ -144,8 +145,8 @@ func Classic(e Entry) (string, error) {
 }
 
 // IsClassic reports whether a file begins like a classic netCDF file.
-func (a *IO) IsClassic(ctx context.Context, j File) bool {
-	in, err := a.OpenFile(ctx, j)
+func (n *Inputs) IsClassic(ctx context.Context, j File) bool {
+	in, err := n.OpenFile(ctx, j)
 	if err != nil {
 		return false
 	}
@@ -154,37 +155,53 @@ func (a *IO) IsClassic(ctx context.Context, j File) bool {
 	return err == nil && k == kindClassic
 }
 
+// Finder finds the files of a command line.
+type Finder struct {
+	// TakesBack is set by verbs that delete files: what a killed run was deleting gets its name
+	// again in the folders that are walked.
+	TakesBack bool
+
+	sel     *Selection
+	targets *Targets
+	term    *terminal.Terminal
+}
+
+// NewFinder returns a Finder for a run with these targets.
+func NewFinder(targets *Targets) *Finder {
+	return &Finder{sel: targets.sel, targets: targets, term: targets.in.term}
+}
+
 // Find lists the files of a command line: FILE arguments and, for folders, the files
 // below them that pred selects. Symbolic links below folders are not followed. Skipped
 // files are reported with -v and --json. With --files-from, the files are those of the list. Lists, and
-// prefixes of stores, are read later: see [List.All]. The caller must close the result.
-func (a *IO) Find(ctx context.Context, args []string, pred Pred, failed func(name string, err error)) (out List) {
-	out = List{done: a.targets.keepFolders()}
-	if a.Select.From != "" {
+// prefixes of stores, are read later: see [List.Next]. The caller must close the result.
+func (f *Finder) Find(ctx context.Context, args []string, pred Pred, failed func(name string, err error)) (out List) {
+	out = List{done: f.targets.taken.keepFolders()}
+	if f.sel.From != "" {
 		out.Folders = true
-		l, err := a.openList(args)
+		l, err := f.openList(args)
 		if err != nil {
-			failed(terminal.ShowName(a.Select.From), err)
+			failed(terminal.ShowName(f.sel.From), err)
 			return out
 		}
-		out.add(a, l)
+		out.add(f, l)
 		if l.tree != nil {
 			out.trees = append(out.trees, l.tree)
 		}
 		return out
 	}
 	defer func() {
-		if len(args) > 1 && !a.Select.Repeats {
-			out.Files = a.once(out.Files)
+		if len(args) > 1 && !f.sel.Repeats {
+			out.Files = f.once(out.Files)
 		}
 	}()
 	for n, arg := range args {
-		if a.Stopped(ctx) {
+		if f.term.Stopped(ctx) {
 			break
 		}
 		if s3.IsPrefix(arg) {
 			out.Folders = true
-			out.add(a, a.openPrefix(ctx, arg, n, pred))
+			out.add(f, f.openPrefix(ctx, arg, n, pred))
 			continue
 		}
 		st, err := os.Stat(arg)
@@ -193,7 +210,7 @@ func (a *IO) Find(ctx context.Context, args []string, pred Pred, failed func(nam
 			if err == nil {
 				j.Size, j.Modified = st.Size(), st.ModTime()
 			}
-			if a.Select.takes(j.Rel) {
+			if f.sel.takes(j.Rel) {
 				out.Files = append(out.Files, j)
 			}
 			continue
@@ -204,7 +221,7 @@ func (a *IO) Find(ctx context.Context, args []string, pred Pred, failed func(nam
 			failed(t.path, err)
 			continue
 		}
-		a.walk(ctx, t, ".", n, pred, failed, &out)
+		f.walk(ctx, t, ".", n, pred, failed, &out)
 		if len(out.trees) < keptOpen {
 			out.trees = append(out.trees, t)
 		} else {
@@ -216,16 +233,16 @@ func (a *IO) Find(ctx context.Context, args []string, pred Pred, failed func(nam
 
 // once leaves out files that the command line names again, such as a folder and a file in it, if the results
 // have the same place.
-func (a *IO) once(jobs []File) []File {
+func (f *Finder) once(jobs []File) []File {
 	seen := make(map[placeSum]bool, len(jobs))
-	a.targets.mu.Lock()
-	defer a.targets.mu.Unlock()
+	f.targets.taken.mu.Lock()
+	defer f.targets.taken.mu.Unlock()
 	return slices.DeleteFunc(jobs, func(j File) bool {
 		if j.Name == terminal.StdinName || remote.IsURL(j.Name) {
 			return false
 		}
-		key := a.targets.place(j.Name)
-		if a.Dest != "" {
+		key := f.targets.taken.place(j.Name)
+		if f.targets.dest.Name != "" {
 			key += "\x00" + j.Rel
 		}
 		sum := sumOf(key)
@@ -238,37 +255,37 @@ func (a *IO) once(jobs []File) []File {
 // walk lists the files below a folder of a tree. A folder that no run can list, as without permission, is a
 // failure of one shard, that of its path. All other errors are failures of every shard, since another one
 // may have them alone, on its computer. So is that of the tree itself: it may not be mounted there.
-func (a *IO) walk(ctx context.Context, t *tree, rel string, n int, pred Pred, failed func(name string, err error), out *List) {
-	list, err := t.list(rel, pred, &a.Select, a.TakesBack, func() bool { return ctx.Err() != nil })
+func (f *Finder) walk(ctx context.Context, t *tree, rel string, n int, pred Pred, failed func(name string, err error), out *List) {
+	list, err := t.list(rel, pred, f.sel, f.TakesBack, func() bool { return ctx.Err() != nil })
 	if err != nil {
-		if s := a.Select.Shard; rel != "." && terminal.IsLasting(err) && !s.Takes(filepath.ToSlash(rel)) {
+		if s := f.sel.Shard; rel != "." && terminal.IsLasting(err) && !s.Takes(filepath.ToSlash(rel)) {
 			out.skipped++
-			a.skip(t.name(rel), fmt.Sprintf("%s; shard %s reports it", terminal.PlainText(err, t.name(rel)), s.Of(filepath.ToSlash(rel))))
+			f.skip(t.name(rel), fmt.Sprintf("%s; shard %s reports it", terminal.PlainText(err, t.name(rel)), s.Of(filepath.ToSlash(rel))))
 			return
 		}
 		failed(t.name(rel), err)
 		return
 	}
-	for _, f := range list {
-		name := t.name(f.rel)
+	for _, is := range list {
+		name := t.name(is.rel)
 		switch {
 		case ctx.Err() != nil:
 			return
-		case f.folder && f.reason == "":
-			a.walk(ctx, t, f.rel, n, pred, failed, out)
-		case errors.Is(f.err, fs.ErrNotExist): // another program has removed it since
-		case f.err != nil:
-			failed(name, f.err)
-		case f.reason != "":
+		case is.folder && is.reason == "":
+			f.walk(ctx, t, is.rel, n, pred, failed, out)
+		case errors.Is(is.err, fs.ErrNotExist): // another program has removed it since
+		case is.err != nil:
+			failed(name, is.err)
+		case is.reason != "":
 			out.skipped++
-			a.skip(name, f.reason)
-			if f.reason == symbolicLink {
+			f.skip(name, is.reason)
+			if is.reason == symbolicLink {
 				if _, err := os.Stat(name); err == nil {
 					out.links = append(out.links, name)
 				}
 			}
 		default:
-			out.Files = append(out.Files, File{Name: name, Rel: f.rel, Size: f.size, Modified: f.modified, N: n, tree: t})
+			out.Files = append(out.Files, File{Name: name, Rel: is.rel, Size: is.size, Modified: is.modified, N: n, tree: t})
 		}
 	}
 }
@@ -293,12 +310,12 @@ func notAFile(d fs.DirEntry, name string) string {
 }
 
 // skip reports a skipped file.
-func (a *IO) skip(name, reason string) {
+func (f *Finder) skip(name, reason string) {
 	switch {
-	case a.JSON:
-		a.Emit(Skipped{name, reason})
-	case a.Verbose:
-		a.Report("%s: skipped: %s", name, reason)
+	case f.term.JSON:
+		f.term.Emit(Skipped{name, reason})
+	case f.term.Verbose:
+		f.term.Report("%s: skipped: %s", name, reason)
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 
 // TestCalls compares the calls of this package that decide about a file with the list in docs/damage.md.
 func TestCalls(t *testing.T) {
-	call := regexp.MustCompile(`\.(MayReplace|MayLose|CheckKind|Vouched|RemoveArchive)\(|protect\.(Delete|Look)\(`)
+	call := regexp.MustCompile(`\.(MayReplace|MayReplaceFile|MayBegin|CheckKind|Vouched|RemoveArchive)\(|protect\.(Delete|Look|LookAt)\(|protect\.(InPlace)\b`)
 	var found []string
 	require.NoError(t, filepath.WalkDir("../..", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || filepath.Base(filepath.Dir(name)) == "protect" {
@@ -23,7 +23,7 @@ func TestCalls(t *testing.T) {
 		text, err := os.ReadFile(name)
 		for _, m := range call.FindAllStringSubmatch(string(text), -1) {
 			rel, _ := filepath.Rel("../..", name)
-			found = append(found, "`"+m[1]+m[2]+"` in `"+filepath.ToSlash(rel)+"`")
+			found = append(found, "`"+m[1]+m[2]+m[3]+"` in `"+filepath.ToSlash(rel)+"`")
 		}
 		return err
 	}))

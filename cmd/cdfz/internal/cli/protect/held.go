@@ -2,7 +2,7 @@
 // for it.
 //
 //	held.go      what a file holds, and whether another one holds it, too
-//	rules.go     whether a new file may replace it
+//	replace.go   whether a new file may replace it
 //	receipts.go  whether a receipt vouches for it
 //	source.go    sources: whether they are there, and how they are deleted
 //	remove.go    archives that are deleted
@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"time"
 
@@ -22,6 +23,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/internal/filetime"
 	"github.com/cdfz-format/cdfz/internal/ioat"
+	"github.com/cdfz-format/cdfz/internal/nofollow"
 )
 
 // Held is what a file holds that may be replaced.
@@ -59,6 +61,26 @@ func Look(ctx context.Context, name string, r io.ReaderAt, size int64) (*Held, e
 	h.NetCDF, err = isHDF5(r, size)
 	h.Size = size
 	return h, err
+}
+
+// LookAt is Look for the file with the name path.
+func LookAt(ctx context.Context, path string) (*Held, error) {
+	st, err := os.Stat(path) // first, since opening a pipe could block
+	if err != nil {
+		return nil, err
+	}
+	if !st.Mode().IsRegular() {
+		return nil, nofollow.ErrNotRegular
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if st, err = f.Stat(); err != nil {
+		return nil, err
+	}
+	return Look(ctx, path, f, st.Size())
 }
 
 // lookClosed is Look for a file that does not open.

@@ -30,7 +30,7 @@ type Damaged struct {
 }
 
 // PrintDamage lists damage on standard output, also with -q.
-func PrintDamage(a *terminal.Terminal, name string, list []Damage) {
+func PrintDamage(p *terminal.Printer, name string, list []Damage) {
 	for i := range list {
 		d := &list[i]
 		at := ""
@@ -40,7 +40,7 @@ func PrintDamage(a *terminal.Terminal, name string, list []Damage) {
 		case d.Off >= 0:
 			at = fmt.Sprintf(" byte %d:", d.Off)
 		}
-		a.Print("%s:%s %s", name, at, d.Text)
+		p.Print("%s:%s %s", name, at, d.Text)
 	}
 }
 

@@ -74,8 +74,8 @@ func ExplainLoss(err error) error {
 }
 
 // Warn reports that a restored file differs from the source. r may be nil.
-func (r *Loss) Warn(a *terminal.Terminal, name string) {
+func (r *Loss) Warn(p *terminal.Printer, name string) {
 	if r != nil {
-		a.Message("warning: %s: %s; the file differs from the source", name, r)
+		p.Message("warning: %s: %s; the file differs from the source", name, r)
 	}
 }

@@ -52,7 +52,7 @@ func wholeLines(f *os.File) (int64, error) {
 }
 
 // Last returns when an archive was last proved, or the zero time if that is unknown or the archive may have
-// changed since. archive is its place ([fileio.IO.Place]) or URL, name the one that it was opened with, and
+// changed since. archive is its place ([fileio.Targets.Place]) or URL, name the one that it was opened with, and
 // sha256 that of the netCDF file that it holds.
 func (p *Proofs) Last(archive, name string, in *fileio.Input, sha256 string) time.Time {
 	id := IdentityOf(name, in)

@@ -59,7 +59,7 @@ func Worse(a, b int) int {
 }
 
 // SetCode raises the exit code.
-func (a *Terminal) SetCode(code int) { a.code = Worse(a.code, code) }
+func (p *Printer) SetCode(code int) { p.code = Worse(p.code, code) }
 
 // lastingError marks an error that will come again.
 type lastingError struct{ error }

@@ -37,62 +37,62 @@ func Hint(err error) string {
 }
 
 // Message prints one line on standard error.
-func (a *Terminal) Message(format string, args ...any) {
-	text := display.Printable(a.redact(fmt.Sprintf(format, args...)))
-	a.status.clear()
-	fmt.Fprintln(a.Err, "cdfz: "+a.stamp()+text)
+func (p *Printer) Message(format string, args ...any) {
+	text := display.Printable(p.redact(fmt.Sprintf(format, args...)))
+	p.progress.clear()
+	fmt.Fprintln(p.Err, "cdfz: "+p.stamp()+text)
 }
 
 // timestamp returns the date and time of now in a form that sorts, with the time zone.
 func timestamp() string { return time.Now().Format("2006-01-02T15:04:05Z07:00") }
 
 // stamp returns what --timestamps puts before a line.
-func (a *Terminal) stamp() string {
-	if !a.Timestamps {
+func (p *Printer) stamp() string {
+	if !p.Timestamps {
 		return ""
 	}
 	return timestamp() + "  "
 }
 
 // Log writes a line on standard error as it is.
-func (a *Terminal) Log(line []byte) {
-	a.status.clear()
-	_, _ = a.Err.Write(line)
+func (p *Printer) Log(line []byte) {
+	p.progress.clear()
+	_, _ = p.Err.Write(line)
 }
 
 // hint prints the advice attached to an error.
-func (a *Terminal) hint(err error) {
+func (p *Printer) hint(err error) {
 	if h := Hint(err); h != "" {
-		a.Message("hint: %s", h)
+		p.Message("hint: %s", h)
 	}
 }
 
 // Usage reports a wrong command line.
-func (a *Terminal) Usage(err error) {
-	a.code = ExitUsage
-	a.Message("%s", PlainText(err, ""))
-	a.hint(err)
+func (t *Terminal) Usage(err error) {
+	t.code = ExitUsage
+	t.Message("%s", PlainText(err, ""))
+	t.hint(err)
 }
 
 // Fail reports an error of a file and raises the exit code. It returns the text and the
 // code. It reports nothing if the reader of standard output has read enough: see Exit.
-func (a *Terminal) Fail(file string, err error) (string, int) {
-	text, code := a.Describe(file, err)
-	isOut := a.Out.err != nil && errors.Is(err, a.Out.err)
+func (p *Printer) Fail(file string, err error) (string, int) {
+	text, code := p.Describe(file, err)
+	isOut := p.Out.err != nil && errors.Is(err, p.Out.err)
 	if isOut && errors.Is(err, syscall.EPIPE) {
 		return text, code
 	}
-	a.SetCode(code)
-	if a.Quiet && errors.Is(err, ErrBusy) {
+	p.SetCode(code)
+	if p.Quiet && errors.Is(err, ErrBusy) {
 		return text, code
 	}
 	if file == "" {
 		file = `""`
 	}
-	a.Message("%s: %s", file, text)
-	a.Out.reported = a.Out.reported || isOut
+	p.Message("%s: %s", file, text)
+	p.Out.reported = p.Out.reported || isOut
 	if text != "interrupted" {
-		a.hint(err)
+		p.hint(err)
 	}
 	return text, code
 }
@@ -101,11 +101,11 @@ func (a *Terminal) Fail(file string, err error) (string, int) {
 func Interrupted(err error) bool { return errors.Is(err, context.Canceled) }
 
 // Describe returns the text and the exit code of an error of a file.
-func (a *Terminal) Describe(file string, err error) (string, int) {
+func (p *Printer) Describe(file string, err error) (string, int) {
 	if Interrupted(err) {
 		return "interrupted", ExitFailed
 	}
-	return a.redact(PlainText(err, file)), codeOf(err)
+	return p.redact(PlainText(err, file)), codeOf(err)
 }
 
 // Failure is the JSON of a file that failed.
@@ -116,10 +116,10 @@ type Failure struct {
 }
 
 // FailFile is Fail, plus a line of JSON if requested.
-func (a *Terminal) FailFile(file string, err error) {
-	text, code := a.Fail(file, err)
-	if a.JSON {
-		a.Emit(Failure{a.redact(file), text, code})
+func (p *Printer) FailFile(file string, err error) {
+	text, code := p.Fail(file, err)
+	if p.JSON {
+		p.Emit(Failure{p.redact(file), text, code})
 	}
 }
 

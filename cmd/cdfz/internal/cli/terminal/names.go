@@ -51,28 +51,28 @@ type secrets struct {
 }
 
 // Hide makes messages show a URL without its secrets wherever it is quoted.
-func (a *Terminal) Hide(name string) {
+func (t *Terminal) Hide(name string) {
 	shown := remote.Redact(name)
 	if shown == name {
 		return
 	}
-	a.secrets.mu.Lock()
-	defer a.secrets.mu.Unlock()
-	a.secrets.pairs = append(a.secrets.pairs, name, shown)
+	t.secrets.mu.Lock()
+	defer t.secrets.mu.Unlock()
+	t.secrets.pairs = append(t.secrets.pairs, name, shown)
 	if path := filepath.Clean(name); path != name { // where it was taken for a path
-		a.secrets.pairs = append(a.secrets.pairs, path, remote.Redact(path))
+		t.secrets.pairs = append(t.secrets.pairs, path, remote.Redact(path))
 	}
 	if q := strconv.Quote(name); q[1:len(q)-1] != name {
-		a.secrets.pairs = append(a.secrets.pairs, q[1:len(q)-1], shown)
+		t.secrets.pairs = append(t.secrets.pairs, q[1:len(q)-1], shown)
 	}
 }
 
 // HideAll is Hide for all URLs of a command line, the values of flags included.
-func (a *Terminal) HideAll(args []string) {
+func (t *Terminal) HideAll(args []string) {
 	for _, arg := range args {
-		a.Hide(arg)
+		t.Hide(arg)
 		if flag, value, ok := strings.Cut(arg, "="); ok && strings.HasPrefix(flag, "-") {
-			a.Hide(value)
+			t.Hide(value)
 		}
 	}
 }
@@ -89,10 +89,10 @@ var query = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // redact removes the secrets of URLs from a text.
-func (a *Terminal) redact(text string) string {
-	a.secrets.mu.Lock()
-	pairs := slices.Clip(a.secrets.pairs)
-	a.secrets.mu.Unlock()
+func (p *Printer) redact(text string) string {
+	p.secrets.mu.Lock()
+	pairs := slices.Clip(p.secrets.pairs)
+	p.secrets.mu.Unlock()
 	if len(pairs) > 0 {
 		text = strings.NewReplacer(pairs...).Replace(text)
 	}

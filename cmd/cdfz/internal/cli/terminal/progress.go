@@ -45,37 +45,37 @@ type Progress struct {
 }
 
 // ShowsProgress reports whether there is a terminal to show a bar on.
-func (a *Terminal) ShowsProgress() bool { return !a.Quiet && IsTerminal(a.Err) }
+func (p *Printer) ShowsProgress() bool { return !p.Quiet && IsTerminal(p.Err) }
 
 // StartProgress begins the progress of a run over files with these sizes in bytes, 0 if unknown.
-func (a *Terminal) StartProgress(verb string, sizes ...int64) {
-	if a.Quiet {
+func (t *Terminal) StartProgress(verb string, sizes ...int64) {
+	if t.Quiet {
 		return
 	}
 	now := time.Now()
-	p := &Progress{verb: verb, start: now, printed: now, columns: columns(a.Err), done: map[int]int64{}, sizes: map[int]int64{}}
+	p := &Progress{verb: verb, start: now, printed: now, columns: columns(t.Err), done: map[int]int64{}, sizes: map[int]int64{}}
 	for i, size := range sizes {
 		p.add(i, size)
 	}
-	if !a.ShowsProgress() {
+	if !t.ShowsProgress() {
 		p.columns = lineColumns
-		p.line = func(text string) { fmt.Fprintf(a.Err, "cdfz: %s  %s\n", timestamp(), text) }
+		p.line = func(text string) { fmt.Fprintf(t.Err, "cdfz: %s  %s\n", timestamp(), text) }
 	}
 	p.make = func() *progressbar.ProgressBar {
 		return progressbar.NewOptions64(max(p.total, 1),
-			progressbar.OptionSetWriter(a.Err),
+			progressbar.OptionSetWriter(t.Err),
 			progressbar.OptionThrottle(100*time.Millisecond),
 			progressbar.OptionFullWidth(),
 			progressbar.OptionSetPredictTime(false),
 			progressbar.OptionSetElapsedTime(false),
 		)
 	}
-	a.status = p
+	t.progress = p
 }
 
 // AddFile adds a file to the progress of a run whose files were not all known when it began.
-func (a *Terminal) AddFile(i int, size int64) {
-	if p := a.status; p != nil {
+func (t *Terminal) AddFile(i int, size int64) {
+	if p := t.progress; p != nil {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.grows = true
@@ -92,14 +92,14 @@ func (p *Progress) add(i int, size int64) {
 // Step returns a callback for one pass over the file of a job, or nil if no progress is
 // shown. The callback takes the units done so far, out of size. Passes are numbered
 // from 0.
-func (a *Terminal) Step(name string, size int64, pass, passes int) func(done int64) {
-	p := a.status
+func (r *Printer) Step(name string, size int64, pass, passes int) func(done int64) {
+	p := r.progress
 	if p == nil {
 		return nil
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	i := a.job
+	i := r.file
 	if p.sizes[i] == 0 { // a URL, or a pipe
 		p.sizes[i] = size
 		p.total += size
@@ -187,7 +187,7 @@ func (p *Progress) text(elapsed time.Duration) string {
 }
 
 // EndFile counts a file as finished.
-func (a *Terminal) EndFile(i int) { a.status.end(i) }
+func (t *Terminal) EndFile(i int) { t.progress.end(i) }
 
 func (p *Progress) end(i int) {
 	if p == nil {
@@ -203,16 +203,16 @@ func (p *Progress) end(i int) {
 
 // PassOver removes a file with nothing to do from the totals, since it would make the
 // rest look fast.
-func (a *Terminal) PassOver() {
-	p := a.status
+func (r *Printer) PassOver() {
+	p := r.progress
 	if p == nil {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.total -= p.sizes[a.job]
-	p.sizes[a.job] = 0
-	delete(p.done, a.job)
+	p.total -= p.sizes[r.file]
+	p.sizes[r.file] = 0
+	delete(p.done, r.file)
 }
 
 // clear removes the bar so that a line can be printed. The next step shows it again.
@@ -241,4 +241,4 @@ func (p *Progress) stop() {
 }
 
 // StopProgress removes the bar for good.
-func (a *Terminal) StopProgress() { a.status.stop() }
+func (t *Terminal) StopProgress() { t.progress.stop() }

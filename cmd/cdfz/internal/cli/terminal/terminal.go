@@ -11,64 +11,53 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/stop"
 )
 
-// Terminal has the streams of the program, the flags for what is printed, and the exit code so far.
+// Terminal is the terminal of a run: its streams, what is printed at once, and the exit code.
 type Terminal struct {
-	In  io.Reader
-	Out *Output
-	Err io.Writer
+	Printer
+	In io.Reader
 
-	Quiet      bool
-	Verbose    bool
-	JSON       bool
-	Timestamps bool // before messages and reports
-
-	code    int       // highest so far
-	secrets *secrets  // of this run
-	status  *Progress // of the files of this run; nil if none is shown
-	job     int       // number of the file that a fork works on
-	kept    *log      // what a fork has printed; nil if that appears at once
-	atExit  []func()
+	atExit []func()
 }
 
 // New makes a terminal from the streams of the program.
 func New(stdin io.Reader, stdout, stderr io.Writer) *Terminal {
-	return &Terminal{In: stdin, Out: &Output{w: stdout}, Err: stderr, secrets: new(secrets)}
+	return &Terminal{Printer: Printer{screen: new(screen), Out: &Output{w: stdout}, Err: stderr}, In: stdin}
 }
 
 // AtExit makes Exit call f first, after functions of earlier calls.
-func (a *Terminal) AtExit(f func()) { a.atExit = append(a.atExit, f) }
+func (t *Terminal) AtExit(f func()) { t.atExit = append(t.atExit, f) }
 
 // Exit makes the final reports and returns the exit code. ctx is the context of the
 // run.
-func (a *Terminal) Exit(ctx context.Context) int {
-	for _, f := range a.atExit {
+func (t *Terminal) Exit(ctx context.Context) int {
+	for _, f := range t.atExit {
 		f()
 	}
-	switch err := a.Out.err; {
+	switch err := t.Out.err; {
 	case err == nil:
 	case errors.Is(err, syscall.EPIPE):
 		// The reader has read enough, as in `cdfz dump x.nc | head`. The code is that
 		// of a program killed by the signal.
-		if a.code == ExitDone {
-			a.code = stop.ExitSignal + stop.Pipe
+		if t.code == ExitDone {
+			t.code = stop.ExitSignal + stop.Pipe
 		}
-	case !a.Out.reported:
-		a.Fail("standard output", err)
+	case !t.Out.reported:
+		t.Fail("standard output", err)
 	}
-	if ctx.Err() != nil && a.code != ExitDone {
-		a.code = stop.ExitCode(ctx)
+	if ctx.Err() != nil && t.code != ExitDone {
+		t.code = stop.ExitCode(ctx)
 	}
-	return a.code
+	return t.code
 }
 
 // Stopped reports whether the run was cancelled. No further file is started then.
-func (a *Terminal) Stopped(ctx context.Context) bool {
+func (t *Terminal) Stopped(ctx context.Context) bool {
 	if ctx.Err() == nil {
 		return false
 	}
-	if a.code == ExitDone {
-		a.code = ExitFailed
-		a.Message("interrupted")
+	if t.code == ExitDone {
+		t.code = ExitFailed
+		t.Message("interrupted")
 	}
 	return true
 }

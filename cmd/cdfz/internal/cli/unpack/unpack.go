@@ -19,7 +19,6 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/receiptfile"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
@@ -70,19 +69,19 @@ func Names(name string) []string {
 }
 
 // Is reports whether a local file is compressed and named so.
-func Is(ctx context.Context, a *cli.Run, j fileio.File) bool {
-	name := j.Name
+func Is(ctx context.Context, n *fileio.Inputs, f fileio.File) bool {
+	name := f.Name
 	if remote.IsURL(name) || !slices.ContainsFunc(formats, func(f format) bool { return strings.HasSuffix(strings.ToLower(name), f.suffix) }) {
 		return false
 	}
-	in, err := a.OpenFile(ctx, j)
+	in, err := n.OpenFile(ctx, f)
 	if err != nil {
 		return false
 	}
 	defer in.Close()
 	head := make([]byte, 6)
-	n, _ := in.R.ReadAt(head, 0)
-	return find(name, head[:n]) != nil
+	got, _ := in.R.ReadAt(head, 0)
+	return find(name, head[:got]) != nil
 }
 
 // Select is fileio.Classic that also selects compressed files which begin like a classic file.

@@ -1,5 +1,5 @@
 // Package cli has what the verbs of cdfz share. A verb is a function that makes a cobra command around
-// an Run. The package itself has the flags, the work on many files, and the limit of memory. Below it:
+// a Run. The package itself has the flags, the work on many files, and the limit of memory. Below it:
 //
 //	display   numbers, names and tables as text
 //	stop      signals
@@ -8,8 +8,6 @@
 //	chains    the options about filters, such as -F
 //	report    what several verbs report in the same way: damage, loss, parity
 //	patterns  --include and --exclude
-//	jsonlines files of lines of JSON that grow
-//	runlog    --log
 //	shards    --shard and --balance
 //	stats     statistics of filters
 //
@@ -20,23 +18,30 @@ import (
 	"io"
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/protect"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/internal/runlog"
 	"github.com/cdfz-format/cdfz/internal/s3"
 )
 
-// Run is one run of the program.
+// Run is one run of the program: its flags, and what all its files share. It is never copied. The work on one
+// file is a [Job].
 type Run struct {
-	fileio.IO
+	Term    *terminal.Terminal
+	Limits  fileio.Limits
+	Select  fileio.Selection // of the files
+	Dest    fileio.Dest      // of the targets
+	Rules   protect.Rules    // for targets that exist
+	In      *fileio.Inputs
+	Targets *fileio.Targets
+	Finder  *fileio.Finder
 
 	// PluginPath is --plugin-path: folders of HDF5 plugins.
 	PluginPath []string
 	NoWait     bool // --no-wait
-	// Entry is what the log will have of the file that this copy of the Run works on. Verbs add what
-	// they know.
-	Entry *runlog.Entry
 
-	requests *s3.Requests // of this run
-	barriers *barriers    // of this run
+	requests s3.Requests
+	barriers barriers
 
 	logName string      // --log, "" for none
 	log     *runlog.Log // nil for none
@@ -45,5 +50,10 @@ type Run struct {
 
 // New makes a run with the streams of the program.
 func New(stdin io.Reader, stdout, stderr io.Writer) *Run {
-	return &Run{IO: *fileio.New(stdin, stdout, stderr), Entry: new(runlog.Entry), requests: new(s3.Requests), barriers: new(barriers)}
+	r := &Run{Term: terminal.New(stdin, stdout, stderr)}
+	r.In = fileio.NewInputs(r.Term, &r.Dest)
+	r.Rules.Receipts = &protect.Receipts{Open: fileio.OpenReceipts, Mounts: r.In.Mounts}
+	r.Targets = fileio.NewTargets(r.In, &r.Rules, &r.Select)
+	r.Finder = fileio.NewFinder(r.Targets)
+	return r
 }
