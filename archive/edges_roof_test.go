@@ -68,7 +68,7 @@ var roof = map[string][]string{
 	"filters":   {"filters"},
 	"find":      {"./cataloguefile"},
 	"gen":       {"archive", "cdf3", "cdl", "internal/atomicfile"},
-	"get":       {"archive", "./exports", "internal/atomicfile", "internal/s3"},
+	"get":       {"archive", "./exports", "internal/atomicfile", "internal/ioat", "internal/s3"},
 	"info":      {"archive", "cdf3", "./choices", "filters", "internal/spec", "remote"},
 	"join":      {"archive/joined", "remote"},
 	"mount":     {"./fusefs"},
@@ -79,7 +79,7 @@ var roof = map[string][]string{
 	"restore":   {"archive", "archive/parity", "archive/repair", "internal/atomicfile", "internal/runlog", "internal/s3"},
 	"run":       {"./fusefs"},
 	"serve":     {},
-	"verify":    {"archive", "archive/joined", "archive/repair", "archive/verify", "internal/nofollow", "internal/runlog", "internal/urls", "remote", "internal/s3"},
+	"verify":    {"archive", "archive/joined", "archive/repair", "archive/verify", "internal/ioat", "internal/nofollow", "internal/runlog", "internal/urls", "remote", "internal/s3"},
 }
 
 // TestLinkedCommand checks that the command does not link large libraries which only tests need, or which a few lines

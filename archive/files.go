@@ -177,7 +177,7 @@ func (f *File) compare(ctx context.Context, source io.ReaderAt, size int64, agai
 		c.SHA256 = true
 	}
 	var err error
-	if ioat.Gap(source) == 0 || size < compareBelow {
+	if ioat.Of(source).Gap() == 0 || size < compareBelow {
 		err = image.Compare(ctx, f.archive, source, again, &c)
 	} else if err = image.Copy(ctx, f.archive, nil, &c); errors.Is(err, ErrCorrupt) {
 		// Damage is reported as such, unless comparing explains it.

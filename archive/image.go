@@ -14,7 +14,8 @@ import (
 // Image is the original netCDF file: an io.ReaderAt with a size. It is safe for
 // concurrent use. Copy and WriteTo are the fast ways to read all of it.
 type Image struct {
-	classic *sized // nil for an archive
+	classic *ioat.Source // nil for an archive
+	size    int64        // of a classic file
 	a       *read.Reader
 }
 
@@ -26,10 +27,15 @@ var (
 // newImage returns the image in an archive.
 func newImage(a *read.Reader) *Image { return &Image{a: a} }
 
+// newClassic returns a classic file of size bytes as an image.
+func newClassic(r io.ReaderAt, size int64) *Image {
+	return &Image{classic: ioat.Of(r).Section(0, size), size: size}
+}
+
 // Size returns the length of the image in bytes.
 func (im *Image) Size() int64 {
 	if im.classic != nil {
-		return im.classic.size
+		return im.size
 	}
 	return im.a.L.Image.Size
 }
@@ -59,7 +65,7 @@ func (im *Image) gap() int64 {
 	if im.classic == nil {
 		return 0
 	}
-	return ioat.Gap(im.classic.r)
+	return im.classic.Gap()
 }
 
 // CopyOptions control Image.Copy. Nil and the zero value mean the defaults.
@@ -92,7 +98,7 @@ func (im *Image) Copy(ctx context.Context, w io.Writer, o *CopyOptions) error {
 		w = io.Discard
 	}
 	size := im.Size()
-	from, end := image.Sequential(ctx, im.classic.r, size)
+	from, end := image.Sequential(ctx, im.classic, size)
 	defer end()
 	buf := make([]byte, min(copyChunk, size))
 	for off := int64(0); off < size; off += int64(len(buf)) {
@@ -132,22 +138,4 @@ func (c *countWriter) Write(p []byte) (int, error) {
 	n, err := c.w.Write(p)
 	c.n += int64(n)
 	return n, err
-}
-
-// sized is a classic file. It cuts reads to the file's size.
-type sized struct {
-	r    io.ReaderAt
-	size int64
-}
-
-func (s sized) Size() int64 { return s.size }
-
-// ReadAt implements io.ReaderAt.
-func (s sized) ReadAt(p []byte, off int64) (int, error) {
-	return io.NewSectionReader(s.r, 0, s.size).ReadAt(p, off)
-}
-
-// ReadAtContext is ReadAt that ends early when ctx is done, if the reader supports it.
-func (s sized) ReadAtContext(ctx context.Context, p []byte, off int64) (int, error) {
-	return sized{ioat.Bind(ctx, s.r), s.size}.ReadAt(p, off)
 }

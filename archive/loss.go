@@ -46,7 +46,8 @@ func lossOf(l *plan.Loss) *Loss {
 
 // roundedImage is an image with the values of some variables rounded.
 type roundedImage struct {
-	r    io.ReaderAt
+	*ioat.Source
+	r    *ioat.Source // that is rounded
 	size int64
 	vars []roundedVar
 }
@@ -64,7 +65,8 @@ type roundedVar struct {
 // adds to o what is not rounded and what was lost. It reads the source once for its
 // SHA-256.
 func newRounded(ctx context.Context, image io.ReaderAt, size int64, h *cdf3.Header, o *WriteOptions) (*roundedImage, error) {
-	r := &roundedImage{r: image, size: size}
+	r := &roundedImage{r: ioat.Of(image), size: size}
+	r.Source = r.r.With(r.read)
 	segs, why := unlimited.Plan(h, size)
 	o.Filters = slices.Clone(o.Filters)
 	for _, name := range o.Lossy {
@@ -165,20 +167,18 @@ func words(p []byte) []uint32 {
 	return []uint32{binary.BigEndian.Uint32(b[4:]), binary.BigEndian.Uint32(b[:])}
 }
 
-// ReadAt reads the source and rounds the values.
-func (r *roundedImage) ReadAt(p []byte, off int64) (int, error) {
-	n, err := r.r.ReadAt(p, off)
+// read reads the source and rounds the values.
+func (r *roundedImage) read(ctx context.Context, p []byte, off int64) (int, error) {
+	src := ioat.Bind(ctx, r.r)
+	n, err := src.ReadAt(p, off)
 	end := off + int64(n)
 	for i := range r.vars {
-		if e := r.vars[i].roundIn(r.r, p[:n], off, end); e != nil {
+		if e := r.vars[i].roundIn(src, p[:n], off, end); e != nil {
 			return 0, e
 		}
 	}
 	return n, err
 }
-
-// Gap returns the gap of the source.
-func (r *roundedImage) Gap() int64 { return ioat.Gap(r.r) }
 
 // roundIn rounds the values in p, which holds the bytes [off, end) of the image.
 func (v *roundedVar) roundIn(src io.ReaderAt, p []byte, off, end int64) error {

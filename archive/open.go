@@ -141,7 +141,7 @@ type Source interface {
 
 // FromSource returns the file of a source. It has no name, and closing it does nothing.
 func FromSource(s Source) *File {
-	f := wrap(s.Header(), &Image{classic: &sized{s, s.Size()}}, nil)
+	f := wrap(s.Header(), newClassic(s, s.Size()), nil)
 	f.size, f.source = s.Size(), s
 	return f
 }
@@ -170,7 +170,7 @@ func newFile(ctx context.Context, r io.ReaderAt, size int64, opts *OpenOptions) 
 		if err != nil {
 			return nil, err
 		}
-		f = wrap(h, &Image{classic: &sized{r, size}}, nil)
+		f = wrap(h, newClassic(r, size), nil)
 	case err != nil:
 		return nil, err
 	default:

@@ -15,7 +15,7 @@ const defaultMemory = 4 << 20
 // Reader looks up rows in an encoded index and loads pages on demand. It is safe for
 // concurrent use.
 type Reader struct {
-	r    io.ReaderAt
+	r    *ioat.Source
 	rows int64
 	*pages
 }
@@ -32,7 +32,7 @@ type pages struct {
 
 // Using returns the same index, sharing the pages in memory, but read through another
 // reader of the same bytes, for instance one bound to a context.
-func (x *Reader) Using(r io.ReaderAt) *Reader { return &Reader{r, x.rows, x.pages} }
+func (x *Reader) Using(r io.ReaderAt) *Reader { return &Reader{ioat.Of(r), x.rows, x.pages} }
 
 // NewReader opens the index in the first size bytes of r. header is its first HeaderLen
 // bytes, which the caller has already read. memory bounds the bytes kept; 0 means 4
@@ -50,7 +50,7 @@ func NewReader(r io.ReaderAt, size int64, header []byte, memory int64) (*Reader,
 	if memory <= 0 {
 		memory = defaultMemory
 	}
-	return &Reader{r, rows, &pages{maxPages: max(1, int(memory/pageLen)), pages: map[int64][]byte{}}}, nil
+	return &Reader{ioat.Of(r), rows, &pages{maxPages: max(1, int(memory/pageLen)), pages: map[int64][]byte{}}}, nil
 }
 
 // Replace makes row take the place of row i from now on, for a block that is read from
@@ -185,10 +185,10 @@ func (x *Reader) load(p int64) ([]byte, error) {
 // may have been garbled in transit.
 func (x *Reader) check(page []byte, p int64) error {
 	err := checkPage(page, p)
-	if err == nil || ioat.Gap(x.r) == 0 {
+	if err == nil || x.r.Gap() == 0 {
 		return err
 	}
-	if err := ioat.ReadFull(ioat.Again(x.r), page, HeaderLen+p*pageLen); err != nil {
+	if err := ioat.ReadFull(x.r.Again(), page, HeaderLen+p*pageLen); err != nil {
 		return fmt.Errorf("blockidx: page %d: %w", p, err)
 	}
 	return checkPage(page, p)

@@ -14,12 +14,14 @@ import (
 // need not be part of a layout. Values is safe for concurrent use if the image is.
 type Values struct {
 	Segment
-	image io.ReaderAt
+	image *ioat.Source
 	size  int64
 }
 
 // NewValues returns the values of a segment in an image of size bytes.
-func NewValues(s Segment, image io.ReaderAt, size int64) *Values { return &Values{s, image, size} }
+func NewValues(s Segment, image io.ReaderAt, size int64) *Values {
+	return &Values{s, ioat.Of(image), size}
+}
 
 // Held implements slab.Held.
 func (v *Values) Held() int64 { return v.size }
@@ -54,7 +56,7 @@ func (v *Values) ReadImage(ctx context.Context, p []byte, off int64) error {
 	if have == 0 {
 		return nil
 	}
-	if n, err := ioat.Bind(ctx, v.image).ReadAt(p[:have], off); int64(n) < have {
+	if n, err := v.image.ReadAtContext(ctx, p[:have], off); int64(n) < have {
 		if err == nil || err == io.EOF {
 			err = io.ErrUnexpectedEOF
 		}

@@ -1,7 +1,6 @@
 package unlimited
 
 import (
-	"bytes"
 	"errors"
 	"io"
 
@@ -50,8 +49,7 @@ func (v *View) ReadAt(p []byte, off int64) (int, error) {
 	var n int
 	var err error
 	if v.raw {
-		_, inMemory := v.r.(*bytes.Reader)
-		g := gatherer{r: v.r, size: v.l.size, direct: inMemory}
+		g := gatherer{r: v.r, size: v.l.size, direct: ioat.InMemory(v.r)}
 		v.l.RawRuns(off, off+int64(len(p)), func(run Run) bool {
 			err = g.read(p[run.RawOff-off:][:run.Len], run.ImageOff)
 			if err == nil {

@@ -33,7 +33,7 @@ func Add(ctx context.Context, f File, size int64, share Share, o *Options) (*Lay
 	if err := syncFile(f); err != nil {
 		return nil, err
 	}
-	s := &Set{Layout: *l, r: f, size: l.Size, o: o}
+	s := &Set{Layout: *l, r: ioat.Of(f), size: l.Size, o: o}
 	if err := s.writeLocal(ctx, f); err != nil {
 		return nil, err
 	}

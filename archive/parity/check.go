@@ -8,7 +8,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
 // Report describes the damage of an archive with parity.
@@ -144,7 +143,7 @@ func (x *checker) readPieces(in func(g int64) *group) error {
 		return g != nil && g.table != nil
 	}
 	read := int64(searchWindow)
-	if ioat.Gap(x.r) > 0 {
+	if x.r.Gap() > 0 {
 		read = remoteRun
 	}
 	buf := make([]byte, max(1, min(read/x.Piece, x.pieces()))*x.Piece)

@@ -14,7 +14,7 @@ import (
 // Set is the parity of an archive. It is not safe for concurrent use.
 type Set struct {
 	Layout
-	r    io.ReaderAt
+	r    *ioat.Source
 	size int64 // of the file, which may be cut off or have bytes after the archive
 	o    *Options
 
@@ -33,8 +33,8 @@ var ErrLost = errors.New("no record of the parity is intact and fits the archive
 // Find searches the file for a record, backwards from its end to the place where the headers lead.
 // If the manifest decides, a record must have the length of the file and end where the manifest is.
 // Of a file longer than twice SearchLen, it searches only the end and the bytes after that place.
-func Find(ctx context.Context, r io.ReaderAt, size int64, o *Options) (*Set, error) {
-	r = ioat.Bind(ctx, r)
+func Find(ctx context.Context, file io.ReaderAt, size int64, o *Options) (*Set, error) {
+	r := ioat.Bind(ctx, file)
 	line, man, _, err := findManifest(ctx, r, size)
 	reach := SearchLen(r)
 	f := &finder{ctx: ctx, r: r, size: size, reach: reach, budget: findBudget * min(size, reach)}
@@ -51,7 +51,7 @@ func Find(ctx context.Context, r io.ReaderAt, size int64, o *Options) (*Set, err
 		}
 	case !errors.Is(err, fault.ErrCorrupt) && !ioat.Unreadable(err):
 		return nil, err
-	case ioat.Gap(r) == 0:
+	case r.Gap() == 0:
 		var none bool
 		if from, none, err = f.walk(); err != nil || none {
 			return nil, err
@@ -94,7 +94,7 @@ const findBudget = 2
 // SearchLen bounds the bytes that a search of r reads at a time. The length of a file is a
 // claim: a server may name any, and a sparse file costs nothing.
 func SearchLen(r io.ReaderAt) int64 {
-	if ioat.Gap(r) > 0 {
+	if ioat.Of(r).Gap() > 0 {
 		return 64 << 20
 	}
 	return 1 << 30

@@ -23,7 +23,7 @@ import (
 type guard struct {
 	ctx    context.Context
 	o      *overlay
-	r      io.ReaderAt // the archive without the changes
+	r      *ioat.Source // the archive without the changes
 	budget int64
 	kept   []span // whose changes were undone
 }

@@ -15,6 +15,7 @@ import (
 // overlay is an archive with changes that are not yet written to it. Sectors that the disk
 // refuses to read are zero. It is safe for concurrent use.
 type overlay struct {
+	*ioat.Source
 	r   io.ReaderAt
 	was int64 // length of r
 
@@ -44,7 +45,9 @@ const (
 )
 
 func newOverlay(r io.ReaderAt, size int64) *overlay {
-	return &overlay{r: r, was: size, from: size, size: size, pages: map[int64]overlayPage{}}
+	o := &overlay{r: r, was: size, from: size, size: size, pages: map[int64]overlayPage{}}
+	o.Source = ioat.Of(r).With(o.read)
+	return o
 }
 
 // Close removes the temporary file, if there is one.
@@ -64,9 +67,6 @@ func (o *overlay) Size() int64 {
 	return o.size
 }
 
-// Gap is that of the archive; see ioat.Gap.
-func (o *overlay) Gap() int64 { return ioat.Gap(o.r) }
-
 // changed reports whether anything was written.
 func (o *overlay) changed() bool {
 	o.mu.RLock()
@@ -74,8 +74,8 @@ func (o *overlay) changed() bool {
 	return len(o.pages) > 0 || o.size != o.was
 }
 
-// ReadAt implements io.ReaderAt.
-func (o *overlay) ReadAt(p []byte, off int64) (int, error) {
+// read reads the archive with the changes.
+func (o *overlay) read(_ context.Context, p []byte, off int64) (int, error) {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
 	if off >= o.size {

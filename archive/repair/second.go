@@ -103,7 +103,7 @@ func inSecond(err error) error { return fmt.Errorf("second copy: %w", err) }
 
 // ends returns what the end of an archive leads to.
 func ends(ctx context.Context, r io.ReaderAt, size int64) (*evidence.Finder, error) {
-	x := evidence.NewFinder(ctx, evidence.NewWalker(r, size), r)
+	x := evidence.NewFinder(ctx, evidence.NewWalker(r, size), ioat.Of(r))
 	if err := x.FindTail(); errors.Is(err, fault.ErrVersion) {
 		return nil, err
 	} else if err != nil {

@@ -100,7 +100,7 @@ func (v *verifier) walkBlock(i int, b int64, name string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if ioat.Gap(v.src) > 0 && czip.CRC(stored) != e.Crc {
+	if v.src.Gap() > 0 && czip.CRC(stored) != e.Crc {
 		if err := opening.ReadAgain(v.ctx, v.R, stored, row.Off); err != nil {
 			return false, fmt.Errorf("archive: %w", err)
 		}

@@ -47,7 +47,7 @@ func (v *verifier) startImage() {
 	d.cancel = cancel
 	src := v.src
 	if v.tail.IdxLen > longIndex {
-		src = directFrom{v.src, v.origin, v.tail.IdxOff}
+		src = directFrom(v.src, v.origin, v.tail.IdxOff)
 	}
 	o := v.imageOptions()
 	v.image = d

@@ -3,7 +3,6 @@ package verify
 import (
 	"bytes"
 	"context"
-	"io"
 
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
@@ -16,9 +15,9 @@ const memorySize = 1 << 20
 
 // inMemory returns a reader of a short local archive in memory, which takes one read instead
 // of dozens, or r and nil. done ends its use.
-func inMemory(r io.ReaderAt, size int64) (in io.ReaderAt, memory []byte, done func()) {
+func inMemory(r *ioat.Source, size int64) (in *ioat.Source, memory []byte, done func()) {
 	done = func() {}
-	if size > memorySize || ioat.Gap(r) > 0 {
+	if size > memorySize || r.Gap() > 0 {
 		return r, nil, done
 	}
 	b := recycled.Get(size)
@@ -27,7 +26,7 @@ func inMemory(r io.ReaderAt, size int64) (in io.ReaderAt, memory []byte, done fu
 		recycled.Put(b)
 		return r, nil, done
 	}
-	return bytes.NewReader(b), b, func() { recycled.Put(b) }
+	return ioat.Of(bytes.NewReader(b)), b, func() { recycled.Put(b) }
 }
 
 // ending is the end of an archive as a reader opens it. It is parsed once.

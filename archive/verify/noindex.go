@@ -37,11 +37,11 @@ type WalkOptions struct {
 // It is an independent proof that the archive holds the image. Verify checks more.
 //
 // Damage is ErrCorrupt. Errors of reads are wrapped.
-func Walk(ctx context.Context, r io.ReaderAt, size int64, o *WalkOptions) (*Walked, error) {
+func Walk(ctx context.Context, file io.ReaderAt, size int64, o *WalkOptions) (*Walked, error) {
 	if o == nil {
 		o = &WalkOptions{}
 	}
-	r = ioat.Bind(ctx, r)
+	r := ioat.Bind(ctx, file)
 	w := evidence.NewWalker(r, size)
 	l, front, err := w.Front(ctx)
 	if err != nil {
@@ -54,12 +54,12 @@ func Walk(ctx context.Context, r io.ReaderAt, size int64, o *WalkOptions) (*Walk
 	if p, at := &front[0], a.Man.Plan; at.Off != p.End()-p.Stored || at.Len != p.Stored || a.L.Blocks != l.Blocks {
 		return nil, fault.Corruptf("manifest: it belongs to another plan than the one found by the local headers")
 	}
-	index, done, err := indexByHeaders(ctx, &w, l, front[len(front)-1].End())
+	index, n, done, err := indexByHeaders(ctx, &w, l, front[len(front)-1].End())
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	if a.Index, err = blockidx.NewReader(index, index.Size(), blockidx.Header(l.Blocks), 0); err != nil {
+	if a.Index, err = blockidx.NewReader(index, n, blockidx.Header(l.Blocks), 0); err != nil {
 		return nil, opening.Corrupt(err)
 	}
 	a.CheckPadding = true
@@ -73,11 +73,11 @@ func Walk(ctx context.Context, r io.ReaderAt, size int64, o *WalkOptions) (*Walk
 const walkedMemory = 1 << 20
 
 // indexByHeaders makes the index of all blocks from their local headers. The first is at
-// archive offset off. The caller must call done.
-func indexByHeaders(ctx context.Context, w *evidence.Walker, l *plan.Resolved, off int64) (index ioat.Section, done func(), err error) {
+// archive offset off. It has n bytes. The caller must call done.
+func indexByHeaders(ctx context.Context, w *evidence.Walker, l *plan.Resolved, off int64) (index *ioat.Source, n int64, done func(), err error) {
 	table, err := blockidx.NewTable(l.Blocks)
 	if err != nil {
-		return index, nil, err
+		return nil, 0, nil, err
 	}
 	defer table.Close()
 	var name []byte
@@ -102,20 +102,20 @@ func indexByHeaders(ctx context.Context, w *evidence.Walker, l *plan.Resolved, o
 		one(-1, b)
 	}
 	if err != nil {
-		return index, nil, err
+		return nil, 0, nil, err
 	}
-	n, err := blockidx.Size(l.Blocks)
+	n, err = blockidx.Size(l.Blocks)
 	if err != nil {
-		return index, nil, err
+		return nil, 0, nil, err
 	}
 	if n <= walkedMemory {
 		var b bytes.Buffer
 		_, err := table.WriteTo(&b)
-		return ioat.NewSection(bytes.NewReader(b.Bytes()), 0, n), func() {}, err
+		return ioat.Of(bytes.NewReader(b.Bytes())), n, func() {}, err
 	}
 	f, err := os.CreateTemp("", "cdfz-index-*")
 	if err != nil {
-		return index, nil, fmt.Errorf("archive: temporary file: %w", err)
+		return nil, 0, nil, fmt.Errorf("archive: temporary file: %w", err)
 	}
 	os.Remove(f.Name()) // it disappears however the program ends
 	done = func() {
@@ -124,7 +124,7 @@ func indexByHeaders(ctx context.Context, w *evidence.Walker, l *plan.Resolved, o
 	}
 	if _, err := table.WriteTo(f); err != nil {
 		done()
-		return index, nil, fmt.Errorf("archive: temporary file: %w", err)
+		return nil, 0, nil, fmt.Errorf("archive: temporary file: %w", err)
 	}
-	return ioat.NewSection(f, 0, n), done, nil
+	return ioat.Of(f), n, done, nil
 }

@@ -1,7 +1,7 @@
 package verify
 
 import (
-	"io"
+	"context"
 
 	"github.com/cdfz-format/cdfz/archive/internal/image"
 	"github.com/cdfz-format/cdfz/internal/ioat"
@@ -32,7 +32,7 @@ const (
 
 // share makes all steps read the same chunks of a long local archive. done ends that.
 func (v *verifier) share() (done func()) {
-	if v.Size <= memorySize || ioat.Gap(v.origin) > 0 {
+	if v.Size <= memorySize || v.origin.Gap() > 0 {
 		return func() {}
 	}
 	memory := v.o.Memory
@@ -48,7 +48,8 @@ func (v *verifier) share() (done func()) {
 		done = passed.Close
 	}
 	v.chunks = ioat.NewChunks(v.origin, v.Size, o)
-	v.src, v.R = v.chunks, v.chunks
+	v.src = ioat.Of(v.chunks)
+	v.R = v.src
 	return done
 }
 
@@ -67,7 +68,7 @@ func (v *verifier) keepFront() {
 }
 
 // indexed returns the reader for the index of a tail.
-func (v *verifier) indexed() io.ReaderAt {
+func (v *verifier) indexed() *ioat.Source {
 	if v.tail.IdxLen > longIndex {
 		return v.origin
 	}
@@ -75,15 +76,11 @@ func (v *verifier) indexed() io.ReaderAt {
 }
 
 // directFrom reads a file through chunks, and directly from an offset on.
-type directFrom struct {
-	chunks, r io.ReaderAt
-	from      int64
-}
-
-// ReadAt implements io.ReaderAt.
-func (a directFrom) ReadAt(p []byte, off int64) (int, error) {
-	if off >= a.from {
-		return a.r.ReadAt(p, off)
-	}
-	return a.chunks.ReadAt(p, off)
+func directFrom(chunks, r *ioat.Source, from int64) *ioat.Source {
+	return r.With(func(ctx context.Context, p []byte, off int64) (int, error) {
+		if off >= from {
+			return r.ReadAtContext(ctx, p, off)
+		}
+		return chunks.ReadAtContext(ctx, p, off)
+	})
 }

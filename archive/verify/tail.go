@@ -41,12 +41,12 @@ func (v *verifier) readTail() error {
 	if t.IdxLen < blockidx.HeaderLen {
 		return nil
 	}
-	data := ioat.NewSection(v.indexed(), idx.End()-idx.Stored, idx.Stored)
+	data := v.indexed().Section(idx.End()-idx.Stored, idx.Stored)
 	head := make([]byte, blockidx.HeaderLen)
 	if ioat.ReadFull(data, head, 0) == nil {
 		v.index, _ = blockidx.NewReader(data, t.IdxLen, head, 0)
 	}
-	if g := ioat.Gap(v.src); g > 0 && v.index != nil && opening.LoadIndex(v.index, t.IdxLen, g) != nil {
+	if g := v.src.Gap(); g > 0 && v.index != nil && opening.LoadIndex(v.index, t.IdxLen, g) != nil {
 		v.index = nil
 	}
 	return nil

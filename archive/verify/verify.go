@@ -60,11 +60,11 @@ type Report struct {
 // Verify checks every byte of an archive: each entry's checksum, each structure against
 // every other, and the sum of the image. Damage goes into the report. It returns an
 // error if the archive cannot be judged (ErrNotArchive, ErrVersion) or reading fails.
-func Verify(ctx context.Context, r io.ReaderAt, size int64, o *Options) (*Report, error) {
+func Verify(ctx context.Context, file io.ReaderAt, size int64, o *Options) (*Report, error) {
 	if o == nil {
 		o = &Options{}
 	}
-	r = ioat.Bind(ctx, r)
+	r := ioat.Bind(ctx, file)
 	head, tail, err := opening.ProbeArchive(r, size)
 	if err != nil {
 		return nil, fmt.Errorf("archive: %w", err)
@@ -89,10 +89,10 @@ type verifier struct {
 	evidence.Walker
 	ctx     context.Context
 	o       *Options
-	origin  io.ReaderAt // the archive
-	src     io.ReaderAt // the archive, or chunks of it
-	memory  []byte      // the whole archive, or nil
-	end     *ending     // nil unless memory has an intact one
+	origin  *ioat.Source // the archive
+	src     *ioat.Source // the archive, or chunks of it
+	memory  []byte       // the whole archive, or nil
+	end     *ending      // nil unless memory has an intact one
 	chunks  *ioat.Chunks
 	image   *decoding // nil: the image is decoded after the walk
 	done    doneBytes

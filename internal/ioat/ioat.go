@@ -2,11 +2,10 @@
 // reading under a context, joining nearby reads, sharing one fetch among many callers,
 // and recycling buffers.
 //
-// It imports no other package of this module.
+// A Source is what packages pass on: it has all that a reader can do, and Of makes it where a reader comes in.
 package ioat
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -56,95 +55,3 @@ func ReadBytes(r io.ReaderAt, off, n int64) ([]byte, error) {
 		b = append(b, make([]byte, min(3*have, n-have))...)
 	}
 }
-
-// ContextReaderAt is a reader whose reads can be cancelled.
-type ContextReaderAt interface {
-	// ReadAtContext is ReadAt that ends early when ctx is done.
-	ReadAtContext(ctx context.Context, p []byte, off int64) (int, error)
-}
-
-// Bind returns r with all its reads bound to ctx. A reader without ReadAtContext is
-// returned unchanged.
-func Bind(ctx context.Context, r io.ReaderAt) io.ReaderAt {
-	if c, ok := r.(ContextReaderAt); ok {
-		return bound{ctx, c}
-	}
-	return r
-}
-
-// Live returns r, whose reads fail once ctx is done, even if r lacks ReadAtContext.
-func Live(ctx context.Context, r io.ReaderAt) io.ReaderAt {
-	return live{ctx, Bind(ctx, r)}
-}
-
-type live struct {
-	ctx context.Context
-	io.ReaderAt
-}
-
-func (l live) ReadAt(p []byte, off int64) (int, error) {
-	if err := l.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return l.ReaderAt.ReadAt(p, off)
-}
-
-// bound is a reader under a context, with the capabilities of the original.
-type bound struct {
-	ctx context.Context
-	r   ContextReaderAt
-}
-
-func (b bound) ReadAt(p []byte, off int64) (int, error) {
-	return b.r.ReadAtContext(b.ctx, p, off)
-}
-
-// ReadAtContext reads under the given context instead.
-func (b bound) ReadAtContext(ctx context.Context, p []byte, off int64) (int, error) {
-	return b.r.ReadAtContext(ctx, p, off)
-}
-
-func (b bound) Gap() int64 {
-	if g, ok := b.r.(interface{ Gap() int64 }); ok {
-		return g.Gap()
-	}
-	return 0
-}
-
-// DistantReaderAt is a reader with latency: each read takes a while, however short it is.
-type DistantReaderAt interface {
-	io.ReaderAt
-	// Gap returns the number of bytes that are read in the time of the latency. Two reads are
-	// merged if at most so many bytes lie between them.
-	Gap() int64
-}
-
-// Gap returns the gap of a DistantReaderAt, and 0 for other readers.
-func Gap(r io.ReaderAt) int64 {
-	if g, ok := r.(DistantReaderAt); ok {
-		return g.Gap()
-	}
-	return 0
-}
-
-type rereadKey struct{}
-
-// Reread marks a context for reading bytes a second time because they were wrong. They
-// must come from their origin and not from a cache in between.
-func Reread(ctx context.Context) context.Context {
-	return context.WithValue(ctx, rereadKey{}, true)
-}
-
-// Again returns r with its reads marked by Reread, if r supports contexts.
-func Again(r io.ReaderAt) io.ReaderAt {
-	switch r := r.(type) {
-	case bound:
-		return bound{Reread(r.ctx), r.r}
-	case Section:
-		return Section{Again(r.r), r.span}
-	}
-	return Bind(Reread(context.Background()), r)
-}
-
-// IsReread reports whether ctx is marked by Reread.
-func IsReread(ctx context.Context) bool { return ctx.Value(rereadKey{}) != nil }

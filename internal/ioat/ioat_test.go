@@ -79,9 +79,9 @@ func TestBind(t *testing.T) {
 	p := make([]byte, 2)
 	require.Error(t, ReadFull(r, p, 0))
 	require.NoError(t, ReadFull(Bind(ctx, r), p, 0))
-	require.NoError(t, ReadFull(Bind(ctx, NewSection(r, 5, 10)), p, 0))
-	plain := bytes.NewReader(p)
-	require.Same(t, plain, Bind(ctx, plain))
+	require.NoError(t, ReadFull(Bind(ctx, Of(r).Section(5, 10)), p, 0))
+	src := Of(bytes.NewReader(p))
+	require.Same(t, src, Bind(ctx, src))
 	require.False(t, IsReread(ctx))
 	require.True(t, IsReread(Reread(ctx)))
 	again := readFunc(func(c context.Context, p []byte, _ int64) (int, error) {
@@ -90,10 +90,50 @@ func TestBind(t *testing.T) {
 		}
 		return len(p), nil
 	})
-	require.NoError(t, ReadFull(Again(again), p, 0))
-	require.NoError(t, ReadFull(Again(Bind(ctx, again)), p, 0))
-	require.NoError(t, ReadFull(Again(NewSection(Bind(ctx, again), 5, 10)), p, 0))
-	require.Same(t, plain, Again(plain))
+	require.NoError(t, ReadFull(Of(again).Again(), p, 0))
+	require.NoError(t, ReadFull(Bind(ctx, again).Again(), p, 0))
+	require.NoError(t, ReadFull(Bind(ctx, again).Section(5, 10).Again(), p, 0))
+	require.Same(t, src, src.Again())
+}
+
+// TestWith checks that a reader around another can do what that can, also if it embeds its source.
+func TestWith(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	r := readFunc(func(ctx context.Context, p []byte, _ int64) (int, error) { return len(p), ctx.Err() })
+	for name, c := range map[string]struct {
+		r       io.ReaderAt
+		gap     int64
+		cancels bool
+	}{
+		"plain":         {bytes.NewReader(make([]byte, 9)), 0, false},
+		"with contexts": {r, 0, true},
+		"distant":       {distant{bytes.NewReader(make([]byte, 9))}, 99, false},
+		"both": {struct {
+			ContextReaderAt
+			distant
+		}{r, distant{r}}, 99, true},
+	} {
+		src := Of(c.r)
+		calls := 0
+		around := struct{ *Source }{src.With(func(ctx context.Context, p []byte, off int64) (int, error) {
+			calls++
+			return src.ReadAtContext(ctx, p, off)
+		})}
+		require.Same(t, around.Source, Of(around), name)
+		for _, s := range []*Source{src, Of(around), Of(around).Section(1, 3), Bind(ctx, around), Live(ctx, around)} {
+			require.Equal(t, c.gap, s.Gap(), name)
+			require.Equal(t, c.cancels, s.Cancels(), name)
+			require.NoError(t, ReadFull(s, make([]byte, 2), 0), name)
+		}
+		require.Equal(t, 4, calls, name)
+	}
+	cancel()
+	src := Of(bytes.NewReader(make([]byte, 9)))
+	require.NoError(t, ReadFull(Bind(ctx, src), make([]byte, 2), 0))
+	require.ErrorIs(t, ReadFull(Live(ctx, src), make([]byte, 2), 0), context.Canceled)
+	require.ErrorIs(t, ReadFull(Bind(context.Background(), Live(ctx, src)), make([]byte, 2), 0), context.Canceled)
+	_, err := Of(r).ReadAtContext(ctx, make([]byte, 2), 0)
+	require.Equal(t, context.Canceled, err)
 }
 
 type distant struct{ io.ReaderAt }
@@ -102,8 +142,8 @@ func (distant) Gap() int64 { return 99 }
 
 func TestSection(t *testing.T) {
 	data := []byte("0123456789")
-	s := NewSection(bytes.NewReader(data), 2, 5)
-	require.NoError(t, iotest.TestReader(io.NewSectionReader(s, 0, s.Size()), data[2:7]))
+	s := Of(bytes.NewReader(data)).Section(2, 5)
+	require.NoError(t, iotest.TestReader(io.NewSectionReader(s, 0, 5), data[2:7]))
 	for off := range int64(8) {
 		for n := range 8 {
 			p, q := make([]byte, n), make([]byte, n)
@@ -119,9 +159,19 @@ func TestSection(t *testing.T) {
 	_, err := s.ReadAt(make([]byte, 1), -1)
 	require.Error(t, err)
 	require.Zero(t, s.Gap())
-	require.EqualValues(t, 99, NewSection(distant{}, 0, 1).Gap())
+	require.EqualValues(t, 99, Of(distant{}).Section(0, 1).Gap())
+	// A section of a section stays in it.
+	for off := range int64(7) {
+		for n := range int64(7) {
+			got, err := io.ReadAll(io.NewSectionReader(s.Section(off, n), 0, 20))
+			require.NoError(t, err)
+			want, err := io.ReadAll(io.NewSectionReader(io.NewSectionReader(bytes.NewReader(data[2:7]), off, n), 0, 20))
+			require.NoError(t, err)
+			require.Equal(t, want, got, "%d bytes at %d", n, off)
+		}
+	}
 	// The file is shorter than claimed.
-	n, err := NewSection(bytes.NewReader(data), 8, math.MaxInt64-8).ReadAt(make([]byte, 5), 0)
+	n, err := Of(bytes.NewReader(data)).Section(8, math.MaxInt64-8).ReadAt(make([]byte, 5), 0)
 	require.Equal(t, 2, n)
 	require.Equal(t, io.EOF, err)
 }

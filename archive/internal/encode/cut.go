@@ -55,7 +55,7 @@ func (c *Cutter) tail() (io.ReaderAt, int64) {
 	if c.Tail != nil {
 		return c.Tail, from
 	}
-	return ioat.NewSection(c.L.Perm.Raw(c.R), from, c.L.Image.Size-from), from
+	return ioat.Of(c.L.Perm.Raw(c.R)).Section(from, c.L.Image.Size-from), from
 }
 
 // pools cuts variables that share blocks.

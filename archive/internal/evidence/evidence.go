@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
@@ -23,7 +22,7 @@ import (
 // use.
 type Finder struct {
 	Walker
-	Src   io.ReaderAt // the archive of the walker, unbuffered
+	Src   *ioat.Source // the archive of the walker, unbuffered
 	Ctx   context.Context
 	L     *plan.Resolved   // set by FindPlan
 	Tail  *czip.Tail       // nil if the end line or the manifest it locates is damaged
@@ -36,7 +35,7 @@ type Finder struct {
 }
 
 // NewFinder returns a finder in the archive that a walker reads.
-func NewFinder(ctx context.Context, w Walker, src io.ReaderAt) Finder {
+func NewFinder(ctx context.Context, w Walker, src *ioat.Source) Finder {
 	return Finder{Walker: w, Src: src, Ctx: ctx}
 }
 
@@ -85,12 +84,12 @@ func (x *Finder) useTail(t czip.Tail, manifest []byte) error {
 	if idx.End() > x.Size {
 		return nil // cut off; only SearchTail finds such a tail
 	}
-	rows := ioat.NewSection(x.Src, idx.End()-idx.Stored, idx.Stored)
+	rows := x.Src.Section(idx.End()-idx.Stored, idx.Stored)
 	if x.Index, err = blockidx.NewReader(rows, t.IdxLen, blockidx.Header(m.Blocks), 0); err != nil {
 		return opening.Corrupt(err)
 	}
 	x.Dir = NewDirectory(x.Src, idx.End(), max(idx.End(), x.Size-czip.EndLen))
-	if g := ioat.Gap(x.Src); g > 0 {
+	if g := x.Src.Gap(); g > 0 {
 		x.Dir.window = image.AheadRun
 		return opening.LoadIndex(x.Index, t.IdxLen, g)
 	}

@@ -19,7 +19,7 @@ const aheadChunks = 4
 // bytes, and fetches the next chunks ahead. At most aheadChunks+1 of them are in
 // memory. It is for one goroutine and must be closed.
 type sequential struct {
-	r      io.ReaderAt
+	r      *ioat.Source
 	size   int64
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -34,7 +34,7 @@ type chunk struct {
 }
 
 // newSequential sends no request before the first read.
-func newSequential(ctx context.Context, r io.ReaderAt, size int64) *sequential {
+func newSequential(ctx context.Context, r *ioat.Source, size int64) *sequential {
 	s := &sequential{r: r, size: size, last: -AheadRun}
 	s.ctx, s.cancel = context.WithCancel(ctx)
 	return s
@@ -42,12 +42,23 @@ func newSequential(ctx context.Context, r io.ReaderAt, size int64) *sequential {
 
 // Sequential returns a reader for reading a file from its first byte to its last: r, or one that
 // reads ahead if the reads of r have a latency. The caller must call end after the last read.
-func Sequential(ctx context.Context, r io.ReaderAt, size int64) (from io.ReaderAt, end func()) {
-	if ioat.Gap(r) == 0 {
-		return r, func() {}
+func Sequential(ctx context.Context, r io.ReaderAt, size int64) (from *ioat.Source, end func()) {
+	src := ioat.Of(r)
+	if src.Gap() == 0 {
+		return src, func() {}
 	}
-	s := newSequential(ctx, r, size)
-	return s, s.close
+	s := newSequential(ctx, src, size)
+	return s.source(), s.close
+}
+
+// source returns the reader: for reads under Reread the file itself, which gives bytes again that were wrong.
+func (s *sequential) source() *ioat.Source {
+	return ioat.Func(s.ctx, func(ctx context.Context, p []byte, off int64) (int, error) {
+		if ioat.IsReread(ctx) {
+			return s.r.ReadAtContext(ctx, p, off)
+		}
+		return s.read(p, off)
+	})
 }
 
 // close ends active requests.
@@ -57,8 +68,8 @@ func (s *sequential) close() {
 	s.chunks = nil
 }
 
-// ReadAt implements io.ReaderAt.
-func (s *sequential) ReadAt(p []byte, off int64) (int, error) {
+// read reads from the chunks.
+func (s *sequential) read(p []byte, off int64) (int, error) {
 	if off < 0 {
 		return 0, errors.New("archive: negative offset")
 	}
@@ -105,20 +116,11 @@ func (s *sequential) chunk(off int64) *chunk {
 
 func (s *sequential) fetch(off int64) ([]byte, error) {
 	buf := make([]byte, min(AheadRun, s.size-off))
-	if n, err := ioat.Bind(s.ctx, s.r).ReadAt(buf, off); n < len(buf) {
+	if n, err := s.r.ReadAtContext(s.ctx, buf, off); n < len(buf) {
 		if err == nil || err == io.EOF {
 			err = fmt.Errorf("read %d of %d bytes at %d: %w", n, len(buf), off, io.ErrUnexpectedEOF)
 		}
 		return nil, err
 	}
 	return buf, nil
-}
-
-// ReadAtContext reads bytes again that were wrong the first time. Otherwise it is
-// ReadAt.
-func (s *sequential) ReadAtContext(ctx context.Context, p []byte, off int64) (int, error) {
-	if ioat.IsReread(ctx) {
-		return ioat.Bind(ctx, s.r).ReadAt(p, off)
-	}
-	return s.ReadAt(p, off)
 }

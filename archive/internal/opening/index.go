@@ -15,11 +15,11 @@ import (
 
 // IndexIn returns the index, whose pages are then read under ctx.
 func (a *Archive) IndexIn(ctx context.Context) *blockidx.Reader {
-	if _, ok := a.R.(ioat.ContextReaderAt); !ok {
+	if !a.R.Cancels() {
 		return a.Index
 	}
 	idx := czip.ZipEntry{Name: czip.IndexName, Stored: a.Tail.IdxLen, Off: a.Tail.IdxOff}
-	return a.Index.Using(ioat.NewSection(ioat.Bind(ctx, a.R), idx.End()-idx.Stored, idx.Stored))
+	return a.Index.Using(ioat.Bind(ctx, a.R).Section(idx.End()-idx.Stored, idx.Stored))
 }
 
 // Row returns the row of a block. Damage is a *BlockError.

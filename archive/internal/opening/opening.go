@@ -48,7 +48,7 @@ type Options struct {
 // Archive is an open archive. It is safe for concurrent use if its io.ReaderAt is. Its
 // memory depends on the netCDF header and the options, not on the size of the archive.
 type Archive struct {
-	R      io.ReaderAt
+	R      *ioat.Source
 	Size   int64
 	Name   string // of the file in errors, or ""
 	Tail   czip.Tail
@@ -64,14 +64,15 @@ type Archive struct {
 
 // Open opens an archive of size bytes. If a remote archive seems damaged, its ends are read
 // again, because bytes may have been garbled in transit.
-func Open(ctx context.Context, r io.ReaderAt, size int64, opts *Options) (*Archive, error) {
+func Open(ctx context.Context, from io.ReaderAt, size int64, opts *Options) (*Archive, error) {
+	r := ioat.Of(from)
 	a := &Archive{R: r, Size: size, Name: opts.Name, First: opts.First, Gap: LocalGap}
-	if gap := ioat.Gap(r); gap > 0 {
+	if gap := r.Gap(); gap > 0 {
 		a.Gap, a.Remote = gap, true
 	}
 	err := a.openEnds(ctx, ioat.Bind(ctx, r), opts)
 	if errors.Is(err, fault.ErrCorrupt) && a.Remote {
-		if again := a.openEnds(ctx, ioat.Again(ioat.Bind(ctx, r)), opts); !errors.Is(again, fault.ErrNotArchive) {
+		if again := a.openEnds(ctx, ioat.Bind(ctx, r).Again(), opts); !errors.Is(again, fault.ErrNotArchive) {
 			err = again
 		}
 	}
@@ -132,7 +133,7 @@ func (a *Archive) openEnds(ctx context.Context, r io.ReaderAt, opts *Options) er
 // openIndex opens the index, which begins with head.
 func (a *Archive) openIndex(head []byte, opts *Options) (err error) {
 	idx := a.Tail.Index()
-	data := ioat.NewSection(a.R, idx.End()-idx.Stored, idx.Stored)
+	data := a.R.Section(idx.End()-idx.Stored, idx.Stored)
 	if a.Index, err = blockidx.NewReader(data, idx.Stored, head, opts.Index); err != nil {
 		return Corrupt(err)
 	}

@@ -7,14 +7,13 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/cdfz-format/cdfz/internal/ioat"
 	"github.com/cdfz-format/cdfz/unlimited"
 )
 
 // Image returns the image in the archive, read through the cache until ctx is done. Its reads decode
 // whole blocks.
 func (a *Reader) Image(ctx context.Context) *unlimited.View {
-	return a.L.Perm.Image(ioat.Bind(ctx, rawReader{a: a}))
+	return a.L.Perm.Image(a.Raw(ctx))
 }
 
 // near is the largest distance in bytes between the end of a read of the image and the beginning of
@@ -33,7 +32,7 @@ func (a *Reader) ReadImage(ctx context.Context, p []byte, off int64) (int, error
 	r := rawReader{a, off < end-near || off > end+near}
 	size := a.L.Image.Size
 	if len(p) < wideRead || off < 0 || off >= size {
-		return a.L.Perm.Image(ioat.Bind(ctx, r)).ReadAt(p, off)
+		return a.L.Perm.Image(r.source(ctx)).ReadAt(p, off)
 	}
 	have := p[:min(int64(len(p)), size-off)]
 	if err := r.readWide(ctx, have, off); err != nil {

@@ -16,11 +16,11 @@ const wholePooled = 4 << 20
 // pooledVar reads the values of a variable in a pool. Package slab sees the variable as a
 // single block.
 type pooledVar struct {
-	io.ReaderAt // the values
-	a           *Reader
-	m           plan.Member
-	shape       []int64
-	size        int64 // of an element
+	*ioat.Source // the values
+	a            *Reader
+	m            plan.Member
+	shape        []int64
+	size         int64 // of an element
 }
 
 var (
@@ -30,7 +30,7 @@ var (
 
 // PooledVar returns the values of a variable in a pool, whose elements have size bytes.
 func (a *Reader) PooledVar(m plan.Member, shape []int64, size int64) io.ReaderAt {
-	r := ioat.NewSection(rawReader{a: a}, m.Off, m.Len)
+	r := a.Raw(context.Background()).Section(m.Off, m.Len)
 	if m.Len > wholePooled {
 		return r
 	}
@@ -58,7 +58,7 @@ func (v *pooledVar) EachBlock(ctx context.Context, s slab.Sel, f func(slab.Block
 	var read error
 	err := s.Grid(v.shape, v.shape, func(_ []int64, lo, hi int64) bool {
 		b := slab.Block{Start: make([]int64, len(v.shape)), Count: v.shape, Data: make([]byte, (hi-lo)*v.size), Off: lo * v.size}
-		if read = ioat.ReadFull(ioat.Bind(ctx, v.ReaderAt), b.Data, b.Off); read == nil {
+		if read = ioat.ReadFull(ioat.Bind(ctx, v.Source), b.Data, b.Off); read == nil {
 			read = f(b)
 		}
 		return read == nil

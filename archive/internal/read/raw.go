@@ -10,7 +10,7 @@ import (
 )
 
 // Raw returns raw, read through the cache until ctx is done. Its reads decode whole blocks.
-func (a *Reader) Raw(ctx context.Context) io.ReaderAt { return ioat.Bind(ctx, rawReader{a: a}) }
+func (a *Reader) Raw(ctx context.Context) *ioat.Source { return rawReader{a: a}.source(ctx) }
 
 // rawReader reads raw: the blocks of an archive in the order of their numbers.
 type rawReader struct {
@@ -18,13 +18,9 @@ type rawReader struct {
 	parts bool // parts of blocks are decoded where that is possible
 }
 
-// ReadAt implements io.ReaderAt.
-func (r rawReader) ReadAt(p []byte, off int64) (int, error) {
-	return r.ReadAtContext(context.Background(), p, off)
-}
+func (r rawReader) source(ctx context.Context) *ioat.Source { return ioat.Func(ctx, r.read) }
 
-// ReadAtContext is ReadAt that ends early when ctx is done.
-func (r rawReader) ReadAtContext(ctx context.Context, p []byte, off int64) (int, error) {
+func (r rawReader) read(ctx context.Context, p []byte, off int64) (int, error) {
 	if off < 0 {
 		return 0, errors.New("archive: negative offset")
 	}

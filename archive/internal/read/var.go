@@ -2,18 +2,18 @@ package read
 
 import (
 	"context"
-	"io"
 
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
+	"github.com/cdfz-format/cdfz/internal/ioat"
 	"github.com/cdfz-format/cdfz/slab"
 )
 
 // Var has the values of a variable with blocks of its own. Package slab reads them.
 type Var struct {
-	io.ReaderAt // their bytes
-	a           *Reader
-	g           *plan.Geometry
-	pos         int // position in the plan
+	*ioat.Source // their bytes
+	a            *Reader
+	g            *plan.Geometry
+	pos          int // position in the plan
 }
 
 var (
@@ -24,7 +24,7 @@ var (
 // Var returns the values of variable pos of the plan.
 func (a *Reader) Var(pos int) *Var {
 	g := a.L.Geoms[pos]
-	return &Var{io.NewSectionReader(rawReader{a: a}, g.RawOff, g.RawLen), a, g, pos}
+	return &Var{a.Raw(context.Background()).Section(g.RawOff, g.RawLen), a, g, pos}
 }
 
 // BlockShape implements slab.Shaped.

@@ -205,8 +205,8 @@ type getRun struct {
 	name    string
 	in      *fileio.Input
 	f       *archive.File
-	watched bool         // count reads for --explain or the progress bar
-	count   *countReader // nil if not watched, and for joined files
+	watched bool     // count reads for --explain or the progress bar
+	count   *counter // nil if not watched, and for joined files
 
 	// Counts at the end of the last output.
 	start              time.Time
@@ -279,8 +279,8 @@ func (r *getRun) open(ctx context.Context) error {
 // watch counts the reads of a file, if they are needed.
 func (r *getRun) watch(in *fileio.Input) {
 	if r.watched {
-		r.count = &countReader{r: in.R}
-		in.R = r.count.reader()
+		r.count = &counter{}
+		in.R = r.count.of(in.R)
 	}
 }
 

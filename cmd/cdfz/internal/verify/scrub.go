@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -23,6 +22,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/statefile"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/internal/ioat"
 	"github.com/cdfz-format/cdfz/internal/s3"
 	"github.com/cdfz-format/cdfz/remote"
 )
@@ -235,31 +235,23 @@ const burst = 1 << 20
 
 // slow limits the rate at which an input is read. The rate is that of all inputs together.
 func (s *scrub) slow(ctx context.Context, in *fileio.Input) {
-	if s.limiter != nil {
-		in.R = &slowReader{ctx, in.R, s.limiter}
+	if s.limiter == nil {
+		return
 	}
-}
-
-// slowReader is an io.ReaderAt that waits before it reads. It is safe for concurrent use if r is.
-type slowReader struct {
-	ctx     context.Context
-	r       io.ReaderAt
-	limiter *rate.Limiter
-}
-
-// ReadAt implements io.ReaderAt.
-func (s *slowReader) ReadAt(p []byte, off int64) (int, error) {
-	for left := len(p); left > 0; {
-		n := min(left, s.limiter.Burst())
-		if err := s.limiter.WaitN(s.ctx, n); err != nil {
-			if s.ctx.Err() != nil {
-				err = s.ctx.Err()
+	r := ioat.Of(in.R)
+	in.R = r.With(func(of context.Context, p []byte, off int64) (int, error) {
+		for left := len(p); left > 0; {
+			n := min(left, s.limiter.Burst())
+			if err := s.limiter.WaitN(ctx, n); err != nil {
+				if ctx.Err() != nil {
+					err = ctx.Err()
+				}
+				return 0, err
 			}
-			return 0, err
+			left -= n
 		}
-		left -= n
-	}
-	return s.r.ReadAt(p, off)
+		return r.ReadAtContext(of, p, off)
+	})
 }
 
 // ageFlag is a flag with a time.
