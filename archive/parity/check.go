@@ -7,7 +7,6 @@ import (
 	"io"
 	"slices"
 	"sync"
-
 )
 
 // Report describes the damage of an archive with parity.

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
+	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
 // TestRate checks that all inputs together are read at the rate, and that a wait can be cancelled.
@@ -31,6 +32,20 @@ func TestRate(t *testing.T) {
 	cancel()
 	_, err := in.R.ReadAt(data, 0)
 	require.ErrorIs(t, err, context.Canceled)
+}
+
+// far is a reader with latency.
+type far struct{ *bytes.Reader }
+
+func (far) Gap() int64 { return 64 << 10 }
+
+// TestRateFar checks that files at URLs stay such with a rate: they are read ahead, and what is garbled is read again.
+func TestRateFar(t *testing.T) {
+	s := &scrub{rate: 2 << 20}
+	require.NoError(t, s.open(t.Context(), nil, nil))
+	in := &fileio.Input{R: far{bytes.NewReader(nil)}}
+	s.slow(t.Context(), in)
+	require.EqualValues(t, 64<<10, ioat.Of(in.R).Gap())
 }
 
 func TestAges(t *testing.T) {
