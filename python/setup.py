@@ -1,6 +1,8 @@
-"""Builds the package. With make, a C compiler and the folder c of the project, it has the decoder of lorenz in C, and
-without them it decodes in Python. A wheel with this decoder, or with the program cdfz (make wheel), is for one
-platform, any other for all."""
+"""Builds the package. With make and a C compiler, it has the decoder of lorenz in C, and without them it decodes in
+Python. Its sources are in the folder c of the project, and in an sdist. A wheel with this decoder, or with the program
+cdfz (make wheel), is for one platform, any other for all."""
+import atexit
+import glob
 import os
 import shutil
 import subprocess
@@ -9,9 +11,11 @@ import tempfile
 
 from setuptools import setup
 from setuptools.command.build_py import build_py
+from setuptools.command.sdist import sdist
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-SOURCES = os.environ.get("CDFZ_C", os.path.join(os.path.dirname(HERE), "c"))
+SOURCES = os.environ.get("CDFZ_C") or next((d for d in (os.path.join(HERE, "c"), os.path.join(os.path.dirname(HERE), "c")) if os.path.isdir(d)), HERE)
+DICTIONARY = os.path.join(HERE, "cdfz", "dictionary1.bin")
 COMPILER = os.environ.get("CC", "cc").split()[0]
 NATIVE = sys.platform == "linux" and os.path.exists(os.path.join(SOURCES, "lorenz.c")) and shutil.which("make") and shutil.which(COMPILER)
 PROGRAM = os.path.exists(os.path.join(HERE, "cdfz", "bin", "cdfz"))
@@ -23,19 +27,35 @@ class Build(build_py):
         if not NATIVE or getattr(self, "editable_mode", False):
             return
         with tempfile.TemporaryDirectory() as out:
-            done = subprocess.run(["make", "-s", "-C", SOURCES, "lorenz", f"OUT={out}"])
+            done = subprocess.run(["make", "-s", "-C", SOURCES, "lorenz", f"OUT={out}", f"DICTIONARY={DICTIONARY}"])
             if done.returncode == 0:
                 self.copy_file(os.path.join(out, "liblorenz.so"), os.path.join(self.build_lib, "cdfz", "liblorenz.so"))
             else:
                 print("warning: the decoder in C was not built, and Python decodes instead", file=sys.stderr)
 
 
-commands = {"build_py": Build}
+class SourceDist(sdist):
+    """Adds the sources of the decoder in C."""
+
+    def make_release_tree(self, base_dir, files):
+        super().make_release_tree(base_dir, files)
+        names = [n for pattern in ("Makefile", "lorenz*.[ch]") for n in glob.glob(os.path.join(SOURCES, pattern))]
+        if len(names) < 2:
+            raise SystemExit(f"{SOURCES}: expected the sources of the decoder in C, found none")
+        os.makedirs(os.path.join(base_dir, "c"), exist_ok=True)
+        for name in names:
+            shutil.copy(name, os.path.join(base_dir, "c"))
+
+
+commands = {"build_py": Build, "sdist": SourceDist}
 if NATIVE or PROGRAM:
     try:
         from setuptools.command.bdist_wheel import bdist_wheel
     except ImportError:                        # before setuptools 70
-        from wheel.bdist_wheel import bdist_wheel
+        try:
+            from wheel.bdist_wheel import bdist_wheel
+        except ImportError:
+            raise SystemExit("building cdfz needs setuptools 70, or the package wheel: pip install wheel") from None
 
     class Wheel(bdist_wheel):
         def finalize_options(self):
@@ -48,4 +68,7 @@ if NATIVE or PROGRAM:
 
     commands["bdist_wheel"] = Wheel
 
-setup(cmdclass=commands)
+# Nothing is built in the folder of the sources.
+BUILD = tempfile.mkdtemp()
+atexit.register(shutil.rmtree, BUILD, ignore_errors=True)
+setup(cmdclass=commands, options={"build": {"build_base": BUILD}})

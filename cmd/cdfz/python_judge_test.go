@@ -65,7 +65,7 @@ func TestJudgePythonPackage(t *testing.T) {
 
 // TestJudgePythonTests runs the tests of the Python package.
 func TestJudgePythonTests(t *testing.T) {
-	python(t, "../../python", "", []string{"PYTHONDONTWRITEBYTECODE=1"}, "-m", "unittest", "tests/test_archive.py", "tests/test_joined.py")
+	python(t, "../../python", "", []string{"PYTHONDONTWRITEBYTECODE=1"}, "-m", "unittest", "tests/test_archive.py", "tests/test_joined.py", "tests/test_many.py", "tests/test_sources.py")
 }
 
 // TestJudgePythonNative runs the tests of the Python package with the decoder in C.
@@ -98,7 +98,13 @@ func TestJudgePythonWheel(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(src, "cdfz/bin/cdfz"), []byte(program), 0o755))
 	env := []string{"CDFZ_PLATFORM=linux_x86_64", "PIP_ROOT_USER_ACTION=ignore"}
 	offline := []string{"-m", "pip", "--disable-pip-version-check"}
+	before := sums(t, src, "")
 	python(t, src, "", env, append(offline, "wheel", "-q", "--no-index", "--no-build-isolation", "--no-deps", "-w", to, ".")...)
+	for name := range sums(t, src, "") {
+		if !strings.HasPrefix(name, "cdfz.egg-info/") {
+			require.Contains(t, before, name, "left by the build")
+		}
+	}
 	wheels, err := filepath.Glob(filepath.Join(to, "*.whl"))
 	require.NoError(t, err)
 	require.Len(t, wheels, 1)
@@ -115,6 +121,36 @@ with xarray.open_dataset(sys.argv[1]) as want, xarray.open_dataset(sys.argv[1] +
     print("identical")
 `
 	require.Equal(t, "identical\n", python(t, t.TempDir(), "", []string{"PYTHONPATH=" + to}, "-c", script, name))
+}
+
+// TestJudgePythonSource builds an sdist in a copy of the project, and a wheel from the sdist alone. It is installed
+// in an empty environment with Debian's numpy, and decodes in C. Without a compiler, it says what is missing.
+func TestJudgePythonSource(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.CopyFS(filepath.Join(dir, "project/python"), os.DirFS("../../python")))
+	require.NoError(t, os.RemoveAll(filepath.Join(dir, "project/python/cdfz/bin")))
+	require.NoError(t, os.CopyFS(filepath.Join(dir, "project/c"), os.DirFS("../../c")))
+	python(t, filepath.Join(dir, "project/python"), "", nil, "setup.py", "-q", "sdist", "-d", filepath.Join(dir, "dist"))
+	require.NoError(t, os.RemoveAll(filepath.Join(dir, "project")))
+	archives, err := filepath.Glob(filepath.Join(dir, "dist/cdfz-*.tar.gz"))
+	require.NoError(t, err)
+	require.Len(t, archives, 1)
+	install := func(env string, variables ...string) string {
+		env = filepath.Join(dir, env)
+		python(t, dir, "", nil, "-m", "venv", "--system-site-packages", env)
+		pip := exec.Command(filepath.Join(env, "bin/python"), "-m", "pip", "--disable-pip-version-check", "install", "-q", "--no-index", "--no-build-isolation", "--no-deps", archives[0])
+		pip.Env = append(os.Environ(), variables...)
+		out, err := pip.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		show := exec.Command(filepath.Join(env, "bin/python"), "-c", "import cdfz; cdfz.show_versions()")
+		show.Dir = dir
+		out, err = show.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		require.Contains(t, string(out), "numpy: ")
+		return string(out)
+	}
+	require.Contains(t, install("with"), "decoder of lorenz: C\n")
+	require.Contains(t, install("without", "CC=false"), "decoder of lorenz: Python, without the library in C (the package was installed without it)\n")
 }
 
 // TestJudgeCondaRecipe runs the commands of the conda recipe in a virtual environment, and

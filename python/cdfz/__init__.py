@@ -10,23 +10,24 @@
 All but the program take a name, and all but the first also an http or https URL, an open binary file, or bytes instead of a name.
 """
 from ._archive import Archive
+from ._cache import set_cache
 from ._errors import ArchiveDamaged, ArchiveError, ArchiveUnsupported
 from ._image import ImageFile
 from ._program import archive
+from ._versions import show_versions
 from .lorenz import DamagedBlock, LorenzError, ParameterError, decode
 
-__all__ = ["open", "open_dataset", "archive", "Archive", "ImageFile", "ArchiveError", "ArchiveDamaged", "ArchiveUnsupported",
+__all__ = ["open", "open_dataset", "archive", "Archive", "ImageFile", "set_cache", "show_versions", "ArchiveError", "ArchiveDamaged", "ArchiveUnsupported",
            "decode", "register", "LorenzError", "ParameterError", "DamagedBlock"]
 __version__ = "0.1.0"
 
 
-def open(what, cache=None):
+def open(what, block_cache=None):
     """Opens the netCDF file in an archive: a binary file, read-only and seekable.
 
-    what: a name, an http or https URL, an open binary file, or bytes. cache: bytes of decoded blocks
-    kept in memory, 64 MiB if None.
+    what, block_cache: as for Archive.
     """
-    return ImageFile(Archive(what, cache))
+    return ImageFile(Archive(what, block_cache))
 
 
 def open_dataset(what, **options):

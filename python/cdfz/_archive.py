@@ -28,15 +28,28 @@ def refuse_later(line):
         raise ArchiveUnsupported(f"format {m[1].decode()}")
 
 
+def other(head):
+    """Returns what else a file is that begins so, and what to do with it."""
+    if not head:
+        return ": it is empty"
+    if re.match(rb"CDF[\1\2\5]", head):
+        return ": it is a classic netCDF file, which netCDF4 and scipy read, and of which `cdfz archive` makes an archive"
+    if head.startswith(b"\x89HDF\r\n\x1a\n"):
+        return ": it is a netCDF-4 (HDF5) file, which netCDF4 and h5netcdf read"
+    if head.lstrip().startswith((b"<?xml", b"<netcdf")):
+        return ": it may describe joined files, which cdfz.open_dataset reads if the name ends in .ncml"
+    return ""
+
+
 class Archive(Selection):
     """An archive open for reading. It is safe for concurrent use and can be pickled.
 
-    what: a name, an http or https URL, an open binary file, or bytes. cache: bytes of decoded
-    blocks kept in memory.
+    what: a name, an http or https URL, an open binary file, or bytes. block_cache: bytes of decoded blocks that this
+    archive keeps in memory. If it is None, all archives of the process share a cache (set_cache).
     """
 
-    def __init__(self, what, cache=None):
-        super().__init__(source(what), cache)
+    def __init__(self, what, block_cache=None):
+        super().__init__(source(what), block_cache)
         try:
             self.start()
         except ArchiveUnsupported:
@@ -51,16 +64,17 @@ class Archive(Selection):
             raise
 
     def start(self):
-        head = self.size >= 45 and self.source.read(0, 45)
-        ours = head and head[:4] == b"PK\3\4" and head[30:45] == PLAN.encode()
+        head = bytes(self.source.read(0, min(45, self.size)))
+        ours = head[:4] == b"PK\3\4" and head[30:] == PLAN.encode()
         line = bytes(self.source.read(self.size - 109, 109)) if self.size >= 109 else b""
         refuse_later(line)
         if not ours and line[:7] != b"cdfz 1 ":
-            raise ArchiveUnsupported(f"{self.source.name}: not a cdfz archive")
+            raise ArchiveUnsupported(f"{self.source.name}: not a cdfz archive{other(head)}")
         self.open()
 
     def close(self):
-        """Closes the source, unless it was given as an open file."""
+        """Frees the memory for blocks and closes the file, unless it was given as an open file. Reading opens it again."""
+        self._cache.forget(self._owner)
         self.source.close()
 
     def __enter__(self):
@@ -70,7 +84,7 @@ class Archive(Selection):
         self.close()
 
     def __reduce__(self):
-        return type(self), (self.source, self._cache_bytes)
+        return type(self), (self.source, self._block_cache)
 
     def inflated(self, name, place, limit):
         """Returns the content of plan or manifest, given its place. The local header is not needed."""

@@ -1,12 +1,13 @@
 """Bytes of an archive, the index, and decoded blocks ("The index", "Blocks")."""
 import collections
+import itertools
 import struct
 import threading
 import zlib
 
 import numpy as np
 
-from . import _native
+from . import _cache, _native
 from ._checks import M32, need
 from ._errors import ArchiveDamaged
 from ._filters import decode
@@ -18,13 +19,18 @@ ROW = np.dtype([("off", "<u8"), ("len", "<u4"), ("mask", "<u4"), ("crc", "<u4")]
 class Blocks(Plan):
     """Decodes blocks, through caches of blocks and of index pages."""
 
-    CACHE, PAGES, TOUCHED = 64 << 20, 256, 4096
+    PAGES, TOUCHED = 256, 4096
     MEMORY = 4 << 30                           # for decoding a block: a few bytes can be 1 GiB of elements
+    _owners = itertools.count()
 
-    def __init__(self, source, cache):
-        self.source, self.size, self._cache_bytes = source, source.size, self.CACHE if cache is None else cache
-        self._lock, self._blocks, self._used, self._pages = threading.Lock(), collections.OrderedDict(), 0, collections.OrderedDict()
-        self._touched = collections.OrderedDict()
+    def __init__(self, source, block_cache):
+        self.source, self.size, self._block_cache = source, source.size, block_cache
+        self._cache, self._owner = _cache.shared if block_cache is None else _cache.Cache(block_cache), next(self._owners)
+        self._lock, self._pages, self._touched = threading.Lock(), collections.OrderedDict(), collections.OrderedDict()
+
+    def __del__(self):
+        if "_owner" in self.__dict__:
+            self._cache.forget(self._owner)
 
     def get(self, off, n):
         need(0 <= off and 0 <= n <= self.size - off, f"{n} bytes at {off} are beyond the end of the archive")
@@ -71,10 +77,10 @@ class Blocks(Plan):
     def kept(self, number, chain, n, span=None):
         """Returns a decoded block, which the caller must not change, through the cache. Bytes outside of a span may have
         any value."""
+        b = self._cache.get(self._owner, number)
+        if b is not None:
+            return b
         with self._lock:
-            if number in self._blocks:
-                self._blocks.move_to_end(number)
-                return self._blocks[number]
             # A part is decoded alone the first time: a second read shows that others follow.
             lorenz = _native.LIBRARY and [f["id"] for f in self.plan["chains"][chain][:1]] == [52723]
             alone = lorenz and span and 2 * (span[1] - span[0]) <= n and number not in self._touched
@@ -84,12 +90,7 @@ class Blocks(Plan):
         if alone:
             return self.block(number, chain, n, span=span)
         b = self.block(number, chain, n)
-        with self._lock:
-            if n <= self._cache_bytes and number not in self._blocks:
-                self._blocks[number] = b
-                self._used += n
-                while self._used > self._cache_bytes:
-                    self._used -= len(self._blocks.popitem(last=False)[1])
+        self._cache.put(self._owner, number, b)
         return b
 
     def raw(self, v, at, n):

@@ -1,29 +1,35 @@
 """Blocks of lz4 and frames of zstd, by the library that is installed: zstd of Python 3.14,
 numcodecs or zstandard, and lz4 in plain Python where numcodecs is missing."""
+import functools
+import importlib
 import struct
 
 from ._errors import ArchiveUnsupported
 
 
+@functools.lru_cache(None)
+def zstd_library():
+    """Returns the name of the module that decodes zstd, or None."""
+    for name in ("compression.zstd", "numcodecs.zstd", "zstandard"):
+        try:
+            importlib.import_module(name)
+        except ImportError:
+            continue
+        return name
+    return None
+
+
 def zstd_frame(data, size):
     """Decodes a frame whose header names size."""
-    try:
-        from compression import zstd
+    name = zstd_library()
+    if name is None:
+        raise ArchiveUnsupported("the archive needs zstd: install numcodecs or zstandard, or use Python 3.14")
+    zstd = importlib.import_module(name)
+    if name != "zstandard":
         return zstd.decompress(data)
-    except ImportError:
-        pass
     try:
-        from numcodecs import zstd
-        return zstd.decompress(data)
-    except ImportError:
-        pass
-    try:
-        import zstandard
-    except ImportError:
-        raise ArchiveUnsupported("the archive needs zstd: install numcodecs or zstandard, or use Python 3.14") from None
-    try:
-        return zstandard.ZstdDecompressor().decompress(data, max_output_size=size)
-    except zstandard.ZstdError as e:
+        return zstd.ZstdDecompressor().decompress(data, max_output_size=size)
+    except zstd.ZstdError as e:
         raise ValueError(str(e)) from None
 
 

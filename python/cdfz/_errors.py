@@ -18,8 +18,8 @@ def need(ok, what):
         raise DamagedBlock(f"lorenz: damaged block: {what}")
 
 
-class ArchiveError(ValueError):
-    """An archive that cannot be read."""
+class ArchiveError(OSError, ValueError):
+    """An archive that cannot be read. It is an OSError, as the errors of netCDF4 for files that it cannot read."""
 
 
 class ArchiveDamaged(ArchiveError):

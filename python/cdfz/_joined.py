@@ -26,7 +26,6 @@ NCML = tuple(s + "://www.unidata.ucar.edu/namespaces/netcdf/ncml-2.2" for s in (
 OWN = "https://github.com/cdfz-format/cdfz/joined-1"
 LONGEST, MEMBERS = 64 << 20, 1 << 18           # bytes of a description, and its members
 OPEN, WORKERS = 64, 8                          # archives kept open, and read at the same time
-CACHE = 64 << 20                               # bytes of decoded blocks in all archives
 
 Member = collections.namedtuple("Member", "location length size sha256 sample")
 
@@ -125,11 +124,11 @@ def sample(a, dim, like):
 
 class Joined:
     """Joined archives, with what the engine of xarray needs of an Archive. It is safe for concurrent use and
-    can be pickled. cache: bytes of decoded blocks kept in memory, 64 MiB if None."""
+    can be pickled. block_cache: as for Archive, divided among the archives."""
 
-    def __init__(self, what, cache=None):
-        self.args = os.fspath(what), cache
-        self.share = (CACHE if cache is None else cache) // OPEN
+    def __init__(self, what, block_cache=None):
+        self.args = os.fspath(what), block_cache
+        self.share = None if block_cache is None else block_cache // OPEN
         self.source = source(self.args[0])
         try:
             size = self.source.size
@@ -138,7 +137,7 @@ class Joined:
             self.desc = Description(self.args[0], bytes(self.source.read(0, size)))
         finally:
             self.source.close()
-        self.lock, self.idle, self.closed = threading.Lock(), collections.OrderedDict(), False
+        self.lock, self.idle = threading.Lock(), collections.OrderedDict()
         self.first = self.header = None
         try:
             self.first = self.open(0, None)
@@ -236,7 +235,7 @@ class Joined:
                 old = self.idle.pop(i, None)
                 self.idle[i] = a
                 drop = [old] if old else []
-                while len(self.idle) > (0 if self.closed else OPEN):
+                while len(self.idle) > OPEN:
                     drop.append(self.idle.popitem(last=False)[1])
             for b in drop:
                 b.close()
@@ -287,8 +286,9 @@ class Joined:
         return out if isinstance(k, slice) or np.ndim(k) else out[0]
 
     def close(self):
+        """Closes the archives. Reading opens them again."""
         with self.lock:
-            drop, self.closed = [*self.idle.values(), *([self.first] if self.first else [])], True
+            drop = [*self.idle.values(), *([self.first] if self.first else [])]
             self.idle.clear()
         for a in drop:
             a.close()

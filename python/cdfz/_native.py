@@ -1,11 +1,12 @@
 """The decoder of lorenz in C (c/lorenz.h), if this package was installed with it.
 
-LIBRARY is None without it, or if the environment variable CDFZ_PURE_PYTHON is set. Calls release the GIL, so that
-several threads decode at once.
+LIBRARY is None without it, or if the environment variable CDFZ_PURE_PYTHON is set. Then MISSING says why. Calls release
+the GIL, so that several threads decode at once.
 """
 import ctypes
 import os
 import threading
+import warnings
 
 import numpy as np
 
@@ -22,23 +23,42 @@ class Params(ctypes.Structure):
 
 
 def load():
+    """Returns the library, or None and why it is missing."""
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "liblorenz.so")
-    if os.environ.get("CDFZ_PURE_PYTHON") or not os.path.exists(path):
-        return None
+    if os.environ.get("CDFZ_PURE_PYTHON"):
+        return None, "CDFZ_PURE_PYTHON is set"
+    if not os.path.exists(path):
+        return None, "the package was installed without it"
     try:
         lib = ctypes.CDLL(path)
-    except OSError:                            # of another processor
-        return None
+    except OSError as e:                       # of another processor
+        return None, str(e)
     params, size, address = ctypes.POINTER(Params), ctypes.c_size_t, ctypes.c_void_p
     lib.lorenz_strerror.restype, lib.lorenz_strerror.argtypes = ctypes.c_char_p, [ctypes.c_int]
     lib.lorenz_parse.argtypes = [params, ctypes.POINTER(ctypes.c_uint32), size]
     lib.lorenz_scratch_size.restype, lib.lorenz_scratch_size.argtypes = size, [params]
     lib.lorenz_decode_range.argtypes = [params, address, size, ctypes.c_uint64, ctypes.c_uint64, address, size, address, size]
-    return lib
+    return lib, None
 
 
-LIBRARY = load()
+LIBRARY, MISSING = load()
+CURE = "install make and a C compiler, then: pip install --force-reinstall --no-deps --no-cache-dir cdfz, or the same with its folder"
 _thread = threading.local()
+
+
+def describe():
+    """Returns which decoder is active."""
+    return "C" if LIBRARY else f"Python, without the library in C ({MISSING})"
+
+
+def warn():
+    """Warns once that Python decodes, unless the user has asked for that."""
+    if not LIBRARY and not os.environ.get("CDFZ_PURE_PYTHON") and not warned.is_set():
+        warned.set()
+        warnings.warn(f"cdfz decodes lorenz in Python, up to 90 times slower than in C: {MISSING}. {CURE}", RuntimeWarning, stacklevel=2)
+
+
+warned = threading.Event()
 
 
 def parse(p):

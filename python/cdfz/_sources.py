@@ -1,42 +1,12 @@
 """The sources of the bytes of archives: files, open files and URLs."""
-import errno
 import os
 import threading
+import urllib.error
+import urllib.parse
 import urllib.request
 
 from ._errors import ArchiveUnsupported
-
-
-class File:
-    """A file by its name. It is safe for concurrent use."""
-
-    _fd = -1  # for __del__, if the file cannot be opened
-
-    def __init__(self, name):
-        self.name = os.path.abspath(os.fspath(name))
-        if os.path.isdir(self.name):
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), self.name)
-        self._fd = os.open(self.name, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
-        self.size = os.fstat(self._fd).st_size
-
-    def read(self, off, n):
-        out = os.pread(self._fd, n, off)
-        while len(out) < n:
-            more = os.pread(self._fd, n - len(out), off + len(out))
-            if not more:
-                break
-            out += more
-        return out
-
-    def close(self):
-        fd, self._fd = self._fd, -1
-        if fd >= 0:
-            os.close(fd)
-
-    def __reduce__(self):
-        return File, (self.name,)
-
-    __del__ = close
+from ._files import File
 
 
 class Object:
@@ -66,28 +36,46 @@ class Object:
 
 
 class URL:
-    """A file at an http or https URL, read by ranges. It is safe for concurrent use."""
+    """A file at an http or https URL, read by ranges. It is safe for concurrent use and can be pickled."""
 
-    TIMEOUT = 60
+    TIMEOUT, WHOLE = 60, 1 << 20               # seconds; bytes of a file that needs no ranges
+    _end = None                                # the last bytes
 
-    def __init__(self, url):
-        self.name, self.size, self._etag = url, None, None
+    def __init__(self, url, size=None, etag=None):
+        self.url, self.name, self.size, self._etag = url, shown(url), size, etag
         self._end = self._get("bytes=-4096")
 
     def _get(self, what):
         headers = {"Range": what, "Accept-Encoding": "identity"}
         if self._etag:
             headers["If-Match"] = self._etag
-        with urllib.request.urlopen(urllib.request.Request(self.name, headers=headers), timeout=self.TIMEOUT) as r:
-            if r.status != 206:
-                raise OSError(f"{self.name}: the server does not serve ranges")
+        try:
+            with urllib.request.urlopen(urllib.request.Request(self.url, headers=headers), timeout=self.TIMEOUT) as r:
+                return self._answer(r)
+        except urllib.error.HTTPError as e:
+            kind = {404: FileNotFoundError, 403: PermissionError, 401: PermissionError}.get(e.code, OSError)
+            what = "the file has changed since it was opened" if e.code == 412 else f"HTTP status {e.code}, {e.reason}"
+            raise kind(f"{self.name}: {what}") from None
+        except urllib.error.URLError as e:
+            raise OSError(f"{self.name}: {e.reason}") from None
+
+    def _answer(self, r):
+        length = r.headers.get("Content-Length") or ""
+        if r.status == 206:
             total = r.headers.get("Content-Range", "").rpartition("/")[2]
-            if not total.isdigit() or self.size not in (None, int(total)):
-                raise OSError(f"{self.name}: the file has changed, or its length is unknown")
-            self.size = int(total)
-            if not (r.headers.get("ETag") or "W/").startswith("W/"):
-                self._etag = r.headers["ETag"]
-            return r.read()
+        elif r.status == 200 and length.isdigit() and int(length) <= self.WHOLE and self._end is None:
+            total = length                     # a server without ranges
+        else:
+            raise OSError(f"{self.name}: the server does not serve ranges, so that the file must be copied first, as "
+                          "cdfz.open_dataset(fsspec.open('simplecache::' + url).open()) does")
+        if not total.isdigit() or self.size not in (None, int(total)):
+            raise OSError(f"{self.name}: the file has changed, or its length is unknown")
+        self.size = int(total)
+        if not (r.headers.get("ETag") or "W/").startswith("W/"):
+            if self._etag not in (None, r.headers["ETag"]):
+                raise OSError(f"{self.name}: the file has changed since it was opened")
+            self._etag = r.headers["ETag"]
+        return r.read()
 
     def read(self, off, n):
         if n == 0:
@@ -104,7 +92,13 @@ class URL:
         pass
 
     def __reduce__(self):
-        return URL, (self.name,)
+        return URL, (self.url, self.size, self._etag)
+
+
+def shown(url):
+    """Returns a URL without a password and a query, which may be a signature."""
+    parts = urllib.parse.urlsplit(url)
+    return urllib.parse.urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment=""))
 
 
 def source(what):

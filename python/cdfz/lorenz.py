@@ -91,7 +91,10 @@ def memory(data, p):
 def decode_block(data, p, span=None):
     """Returns the decoded bytes of a block. Those outside of a span of elements may have any value."""
     out = _native.decode(data, p, span) if _native.LIBRARY else None
-    return decode_slowly(data, p) if out is None else out
+    if out is None:
+        _native.warn()
+        out = decode_slowly(data, p)
+    return out
 
 
 def decode_slowly(data, p):

@@ -6,6 +6,7 @@ import numpy as np
 from xarray import Variable
 from xarray.backends.common import AbstractDataStore, BackendArray, BackendEntrypoint
 from xarray.core import indexing
+from xarray.core.options import OPTIONS
 from xarray.core.utils import Frozen, FrozenDict, close_on_error
 
 try:
@@ -13,7 +14,9 @@ try:
 except ImportError:  # pragma: no cover
     from xarray.backends import StoreBackendEntrypoint
 
+from . import _native
 from ._archive import Archive
+from ._files import descriptors
 from ._joined import Joined
 
 
@@ -71,7 +74,10 @@ class Store(AbstractDataStore):
         block = self.archive.block_shape(number)
         if block and len(set(dims)) == len(dims):
             encoding["preferred_chunks"] = dict(zip(dims, block))
-        return Variable(dims, indexing.LazilyIndexedArray(Array(self.archive, number)), attributes(v.attrs), encoding)
+        attrs = attributes(v.attrs)
+        if encoding["dtype"].kind == "S" and "_FillValue" in attrs:
+            attrs["_FillValue"] = np.bytes_(attrs["_FillValue"])  # as xarray has it, without zero bytes at the end
+        return Variable(dims, indexing.LazilyIndexedArray(Array(self.archive, number)), attrs, encoding)
 
     def get_attrs(self):
         return Frozen(attributes(self.archive.header.attrs))
@@ -93,11 +99,12 @@ def named(what, *endings):
 
 
 class CdfzBackend(BackendEntrypoint):
-    description = "Open cdfz archives (.nc.cdfz) and joined ones (.ncml): files, http and https URLs, and binary files"
+    description = ("Open cdfz archives (.nc.cdfz) and joined ones (.ncml): files, http and https URLs, and binary files; "
+                   f"decoder: {_native.describe()}")
     url = "https://github.com/cdfz-format/cdfz"
     available = True
     open_dataset_parameters = ("filename_or_obj", "drop_variables", "mask_and_scale", "decode_times", "concat_characters",
-                               "decode_coords", "use_cftime", "decode_timedelta", "cache")
+                               "decode_coords", "use_cftime", "decode_timedelta", "block_cache")
 
     def guess_can_open(self, filename_or_obj):
         if isinstance(filename_or_obj, (str, os.PathLike)):
@@ -111,11 +118,12 @@ class CdfzBackend(BackendEntrypoint):
         return head[:4] == b"PK\3\4" and head[30:45] == b".cdfz/plan.json"
 
     def open_dataset(self, filename_or_obj, *, mask_and_scale=True, decode_times=True, concat_characters=True, decode_coords=True,
-                     drop_variables=None, use_cftime=None, decode_timedelta=None, cache=None):
-        """cache: bytes of decoded blocks kept in memory."""
+                     drop_variables=None, use_cftime=None, decode_timedelta=None, block_cache=None):
+        """block_cache: bytes of decoded blocks that this file keeps in memory. All files share a cache if it is None."""
         if isinstance(filename_or_obj, str) and filename_or_obj.startswith("~"):
             filename_or_obj = os.path.expanduser(filename_or_obj)
-        store = Store((Joined if named(filename_or_obj, ".ncml") else Archive)(filename_or_obj, cache))
+        descriptors.limit = OPTIONS["file_cache_maxsize"]
+        store = Store((Joined if named(filename_or_obj, ".ncml") else Archive)(filename_or_obj, block_cache))
         with close_on_error(store):
             return StoreBackendEntrypoint().open_dataset(
                 store, mask_and_scale=mask_and_scale, decode_times=decode_times, concat_characters=concat_characters,

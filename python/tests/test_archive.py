@@ -148,7 +148,7 @@ class Reading(unittest.TestCase):
         self.assertRaises(ValueError, f.read)
 
     def test_threads(self):
-        a, failed = cdfz.Archive(self.archives["small"], cache=4096), []
+        a, failed = cdfz.Archive(self.archives["small"], block_cache=4096), []
         def work(seed):
             rnd = random.Random(seed)
             for _ in range(10):

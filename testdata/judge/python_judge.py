@@ -34,7 +34,7 @@ def compare_image(original, file):
 
 
 def compare(original, archive):
-    a = cdfz.Archive(archive, cache=1 << 28)   # every block is decoded once: lorenz is slow in Python
+    a = cdfz.Archive(archive, block_cache=1 << 28)   # every block is decoded once: lorenz is slow in Python
     compare_image(original, cdfz.ImageFile(a))
     for decode in True, False:
         def opened(name, engine=None):
