@@ -222,8 +222,7 @@ func TestGiantArchive(t *testing.T) {
 				j := &encode.BlockJob{V: -1, Raw: make([]byte, d.Plan.Rest.First)}
 				_, err = image.ReadAt(j.Raw, 0)
 				require.NoError(t, err)
-				e.Encode(j)
-				require.NoError(t, j.Err)
+				require.NoError(t, e.Encode(j))
 				out.Write(j.Bytes())
 				c := claims{front: out.Bytes(), rows: d.Plan.Blocks, man: plan.Manifest{Size: size, SHA256: fmt.Sprintf("%064x", 0), Blocks: d.Plan.Blocks, Entries: d.Plan.Blocks + 4}}
 				entry := &d.Front[0]

@@ -80,8 +80,12 @@ func WriteTarget(ctx context.Context, t Target, image io.ReaderAt, size int64, o
 	if err != nil {
 		return nil, nil, err
 	}
-	res, err := written(ctx, t, t, opts, func(w io.Writer) (*Result, error) { return writeImage(ctx, w, image, size, h, &full) })
-	if err != nil {
+	if err := checkShare(opts.share()); err != nil {
+		return nil, nil, err
+	}
+	b := buffered(t)
+	res, err := writeImage(ctx, b, image, size, h, &full)
+	if res, err = withParity(ctx, b, t, opts, res, err); err != nil {
 		return nil, nil, err
 	}
 	f, err := readBack(ctx, t, res, opts, func(f *File, c *CopyOptions) error { return f.compare(ctx, image, size, res.again, c) })

@@ -36,8 +36,9 @@ func spooled(ctx context.Context, dst io.Writer, o *WriteOptions, write func(dst
 		return nil, fmt.Errorf("archive: %w", err)
 	}
 	defer t.Close()
-	res, err := written(ctx, t, t, o, write)
-	if err != nil {
+	b := buffered(t)
+	res, err := write(b)
+	if res, err = withParity(ctx, b, t, o, res, err); err != nil {
 		return nil, err
 	}
 	if _, err := io.Copy(liveWriter{ctx, dst}, io.NewSectionReader(t, 0, res.Size)); err != nil {
@@ -56,14 +57,16 @@ func checkShare(s parity.Share) error {
 // writers keeps buffers, which are longer than many archives.
 var writers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, 1<<18) }}
 
-// written writes an archive to a file, and then the parity that the options ask for.
-func written(ctx context.Context, w io.Writer, f parity.File, o *WriteOptions, write func(dst io.Writer) (*Result, error)) (*Result, error) {
-	if err := checkShare(o.share()); err != nil {
-		return nil, err
-	}
+// buffered returns a buffer before a file, for withParity.
+func buffered(w io.Writer) *bufio.Writer {
 	b := writers.Get().(*bufio.Writer)
 	b.Reset(w)
-	res, err := write(b)
+	return b
+}
+
+// withParity ends the writing of an archive to b, with a result or an error, and adds the parity that the options ask for
+// to the file f that it is for.
+func withParity(ctx context.Context, b *bufio.Writer, f parity.File, o *WriteOptions, res *Result, err error) (*Result, error) {
 	if err == nil {
 		err = b.Flush()
 	}

@@ -83,8 +83,12 @@ func RewriteTarget(ctx context.Context, t Target, src *File, opts *WriteOptions)
 	if src.archive == nil {
 		return WriteTarget(ctx, t, src.Image(), src.Image().Size(), opts)
 	}
-	res, err := written(ctx, t, t, opts, func(w io.Writer) (*Result, error) { return rewriteArchive(ctx, w, src, opts) })
-	if err != nil {
+	if err := checkShare(opts.share()); err != nil {
+		return nil, nil, err
+	}
+	b := buffered(t)
+	res, err := rewriteArchive(ctx, b, src, opts)
+	if res, err = withParity(ctx, b, t, opts, res, err); err != nil {
 		return nil, nil, err
 	}
 	f, err := readBack(ctx, t, res, opts, func(f *File, c *CopyOptions) error {

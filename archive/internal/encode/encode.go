@@ -28,7 +28,6 @@ type BlockJob struct {
 	// set by encode
 	Out   []byte // local header and stored bytes
 	Entry czip.ZipEntry
-	Err   error
 }
 
 // Encoder turns blocks into entries. Each goroutine has one.
@@ -64,38 +63,29 @@ func NewEncoder(ctx context.Context, l *plan.Resolved) *Encoder {
 // depends on the mask: a fixed part, a name, and 8 bytes of extra field.
 const headerSpace = czip.LocalFixed + plan.MaxEntryName + 8
 
-// encodeNew is Encode with memory that the caller must free. Blocks are expected to shrink by half, or as
-// little as others did.
-func (e *Encoder) encodeNew(j *BlockJob) error {
-	n := len(j.Raw)
-	j.Out = recycled.Get(int64(max(headerSpace+n/2, min(e.most, headerSpace+n+n/8))))
-	e.Encode(j)
-	e.most = max(e.most, len(j.Out))
-	return j.Err
-}
-
 // free puts the memory of a job back.
 func (j *BlockJob) free() {
 	recycled.Put(j.Raw)
 	recycled.Put(j.Out)
 }
 
-// Encode fills in Out and Entry. Out is reused from an earlier job if possible.
-func (e *Encoder) Encode(j *BlockJob) {
+// Encode fills in Out and Entry. Out is that of an earlier job if there is one, or else memory that free takes back:
+// blocks are expected to shrink by half, or as little as others did.
+func (e *Encoder) Encode(j *BlockJob) (err error) {
 	chain, _ := e.L.BlockInfo(j.V, j.B)
-	if cap(j.Out) < headerSpace {
-		j.Out = make([]byte, headerSpace, headerSpace+len(j.Raw)+len(j.Raw)/8+64)
+	if n := len(j.Raw); cap(j.Out) < headerSpace {
+		j.Out = recycled.Get(int64(max(headerSpace+n/2, min(e.most, headerSpace+n+n/8))))
 	}
 	var mask uint32
 	out := j.Out[:headerSpace]
 	if j.Load != nil {
-		if j.Err = j.Load(); j.Err != nil {
-			return
+		if err := j.Load(); err != nil {
+			return err
 		}
 	}
 	if j.Stored != nil {
-		if out, mask, j.Err = j.Stored(out); j.Err != nil {
-			return
+		if out, mask, err = j.Stored(out); err != nil {
+			return err
 		}
 	} else if m := e.known(chain, j.Raw); m != nil {
 		out, mask = append(out, m.payload...), m.mask
@@ -105,19 +95,18 @@ func (e *Encoder) Encode(j *BlockJob) {
 		out = append(out, j.Raw...)
 	} else {
 		var c *filters.Coder
-		if c, j.Err = e.chains.Coder(chain, j.V); j.Err == nil {
-			out, mask, j.Err = e.Memo.Encode(c, out, j.Raw)
+		if c, err = e.chains.Coder(chain, j.V); err == nil {
+			out, mask, err = e.Memo.Encode(c, out, j.Raw)
 		}
-		if j.Err == nil && e.memo != nil && isConst(j.Raw) {
+		if err == nil && e.memo != nil && isConst(j.Raw) {
 			m := &e.memo[chain]
 			copy(m.raw8[:], j.Raw)
 			m.n, m.mask = len(j.Raw), mask
 			m.payload = append(m.payload[:0], out[headerSpace:]...)
 		}
 	}
-	if j.Err != nil {
-		j.Err = plan.NewBlockError(e.L, nil, j.V, j.B, -1, j.Err)
-		return
+	if err != nil {
+		return plan.NewBlockError(e.L, nil, j.V, j.B, -1, err)
 	}
 	e.name = e.L.AppendName(e.name[:0], j.V, j.B)
 	payload := out[headerSpace:]
@@ -126,6 +115,8 @@ func (e *Encoder) Encode(j *BlockJob) {
 	at := headerSpace - j.Entry.LocalLen()
 	j.Entry.AppendLocal(out[at:at])
 	j.Out = out
+	e.most = max(e.most, len(out))
+	return nil
 }
 
 // known returns the last block of one repeated value if raw is equal to it, else nil.

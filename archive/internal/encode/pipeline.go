@@ -20,7 +20,7 @@ func Run(ctx context.Context, l *plan.Resolved, workers int, memo *Memo, cut fun
 		Work: func(ctx context.Context) func(*BlockJob) error {
 			e := NewEncoder(ctx, l)
 			e.Memo = memo
-			return e.encodeNew
+			return e.Encode
 		},
 		Pass: commit,
 		Free: (*BlockJob).free,

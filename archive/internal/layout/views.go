@@ -126,9 +126,8 @@ func (p *probe) submit(j *encode.BlockJob) error {
 		return err
 	}
 	j.Out = p.out
-	p.e.Encode(j)
-	if j.Err != nil {
-		return j.Err
+	if err := p.e.Encode(j); err != nil {
+		return err
 	}
 	p.out = j.Out
 	_, n := 0, int64(len(j.Raw))

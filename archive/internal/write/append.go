@@ -84,40 +84,55 @@ func (w *archiveWriter) block(j *encode.BlockJob) error {
 // Image writes the archive of an image. sums are those of the image, which is then in memory, or nil to compute
 // them on the way.
 func (d *Draft) Image(ctx context.Context, dst io.Writer, src io.ReaderAt, sums *image.Sums, o *Options) (*Result, error) {
-	return d.write(dst, o, func(w *archiveWriter) (image.Sums, error) { return d.writeBlocks(ctx, w, src, sums, o) })
+	w, err := d.begin(dst)
+	if err != nil {
+		return nil, err
+	}
+	defer w.table.Close()
+	known, err := d.writeBlocks(ctx, w, src, sums, o)
+	if err != nil {
+		return nil, err
+	}
+	return d.end(w, known, o)
 }
 
 // Again writes the archive of an image from another archive of it, from which blocks are copied where that is
 // possible. It returns how many.
 func (d *Draft) Again(ctx context.Context, dst io.Writer, from *read.Reader, o *Options) (res *Result, copied int64, err error) {
-	res, err = d.write(dst, o, func(w *archiveWriter) (sums image.Sums, err error) {
-		copied, err = d.rewriteBlocks(ctx, w, from, o)
-		return image.Sums{SHA256: from.Man.SHA256, Tree: from.Man.Tree}, err
-	})
+	w, err := d.begin(dst)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer w.table.Close()
+	if copied, err = d.rewriteBlocks(ctx, w, from, o); err != nil {
+		return nil, 0, err
+	}
+	res, err = d.end(w, image.Sums{SHA256: from.Man.SHA256, Tree: from.Man.Tree}, o)
 	return res, copied, err
 }
 
-// write writes the archive. body appends all blocks and returns the sums of the image.
-func (d *Draft) write(dst io.Writer, o *Options, body func(w *archiveWriter) (image.Sums, error)) (*Result, error) {
-	l := d.Plan
-	table, err := blockidx.NewTable(l.Blocks)
+// begin writes all that comes before the blocks. The caller must close the table.
+func (d *Draft) begin(dst io.Writer) (*archiveWriter, error) {
+	table, err := blockidx.NewTable(d.Plan.Blocks)
 	if err != nil {
 		return nil, err
 	}
-	defer table.Close()
-	w := &archiveWriter{w: dst, table: table, l: l}
+	w := &archiveWriter{w: dst, table: table, l: d.Plan}
 	for i := range d.Front {
 		if err := w.meta(&d.Front[i]); err != nil {
+			table.Close()
 			return nil, err
 		}
 	}
 	w.man.Front = plan.Front{Len: w.off, CRC32: plan.Hex32(w.crc)}
 	entry := &d.Front[0]
 	w.man.Plan = plan.Place{Off: entry.End() - entry.Stored, Len: entry.Stored, CRC32: plan.Hex32(czip.CRC(entry.Payload))}
-	sums, err := body(w)
-	if err != nil {
-		return nil, err
-	}
+	return w, nil
+}
+
+// end writes all that follows the blocks. sums are those of the image.
+func (d *Draft) end(w *archiveWriter, sums image.Sums, o *Options) (*Result, error) {
+	l := d.Plan
 	if err := d.writeCopies(w); err != nil {
 		return nil, err
 	}
@@ -131,8 +146,8 @@ func (d *Draft) write(dst io.Writer, o *Options, body func(w *archiveWriter) (im
 	if err := w.meta(&man); err != nil {
 		return nil, err
 	}
-	t := plan.TailWriter{L: l, Front: entriesOf(d.Front), Table: table, Back: w.back, Man: man.ZipEntry, ManCRC: czip.CRC(man.Payload)}
-	n, err := t.WriteTo(dst)
+	t := plan.TailWriter{L: l, Front: entriesOf(d.Front), Table: w.table, Back: w.back, Man: man.ZipEntry, ManCRC: czip.CRC(man.Payload)}
+	n, err := t.WriteTo(w.w)
 	if err != nil {
 		return nil, err
 	}
