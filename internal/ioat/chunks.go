@@ -12,7 +12,8 @@ import (
 // ChunkOptions control NewChunks.
 type ChunkOptions struct {
 	Len     int64   // bytes of a chunk
-	Keep    int     // chunks kept
+	Keep    int     // chunks kept; at least Ahead+2
+	Ahead   int     // chunks after the current one that are fetched while reads are in order, each by a goroutine
 	Borders []int64 // offsets, in order, at which a chunk begins in any case; the first chunk begins at 0
 	// Observe, if not nil, is called with the bytes of each chunk that was read, from several
 	// goroutines. It must not keep or change them. It is called again for a chunk that was
@@ -25,7 +26,8 @@ type ChunkOptions struct {
 // waits only for the chunk it needs. If users are at distant places, chunks are read again.
 // Chunks is safe for concurrent use.
 //
-// If a chunk cannot be read, each read that needs it goes to the file itself.
+// If a chunk cannot be read, each read that needs it goes to the file itself. With Ahead, which is for files at URLs,
+// it fails.
 type Chunks struct {
 	r    io.ReaderAt
 	size int64
@@ -36,6 +38,8 @@ type Chunks struct {
 	used   *list.List       // of *chunk, the most recently used first
 	free   [][]byte
 	done   int64 // all chunks before this offset were dropped
+	last   Span  // the chunk that was read last
+	ahead  sync.WaitGroup
 }
 
 // chunk is a part of the file.
@@ -55,21 +59,35 @@ func NewChunks(r io.ReaderAt, size int64, o ChunkOptions) *Chunks {
 
 // ReadAt implements io.ReaderAt.
 func (c *Chunks) ReadAt(p []byte, off int64) (int, error) {
-	if off < 0 || int64(len(p)) > c.size-off {
+	if off < 0 {
 		return c.r.ReadAt(p, off)
 	}
-	for n := 0; n < len(p); {
-		at := off + int64(n)
+	have := max(0, min(int64(len(p)), c.size-off))
+	for n := int64(0); n < have; {
+		at := off + n
 		k, err := c.get(at)
 		if err == nil {
-			n += copy(p[n:], k.buf[at-k.off:])
+			n += int64(copy(p[n:have], k.buf[at-k.off:]))
 		}
 		c.put(k)
+		if err != nil && c.o.Ahead > 0 {
+			return int(n), err
+		}
 		if err != nil {
 			return c.r.ReadAt(p, off)
 		}
 	}
+	if have < int64(len(p)) {
+		return int(have), io.EOF
+	}
 	return len(p), nil
+}
+
+// Close waits for the chunks that are fetched ahead, whose reads the caller has cancelled, and frees all. No read may be
+// active.
+func (c *Chunks) Close() {
+	c.ahead.Wait()
+	c.chunks, c.used, c.free = nil, nil, nil
 }
 
 // bounds returns the chunk that holds the byte at off.
@@ -93,6 +111,20 @@ func (c *Chunks) bounds(off int64) (start, end int64) {
 func (c *Chunks) get(off int64) (k *chunk, err error) {
 	start, end := c.bounds(off)
 	c.mu.Lock()
+	k, isNew := c.take(start, end)
+	if c.o.Ahead > 0 {
+		c.fetchAhead(start, end)
+	}
+	c.mu.Unlock()
+	if isNew {
+		return k, c.fetch(k, end)
+	}
+	_, err = k.read.Get()
+	return k, err
+}
+
+// take returns the chunk [start, end) for use, which the caller must fetch if it is new.
+func (c *Chunks) take(start, end int64) (k *chunk, isNew bool) {
 	k, ok := c.chunks[start]
 	if ok {
 		c.used.MoveToFront(k.elem)
@@ -106,19 +138,38 @@ func (c *Chunks) get(off int64) (k *chunk, err error) {
 		}
 	}
 	k.users++
-	c.mu.Unlock()
-	if ok {
-		_, err = k.read.Get()
-		return k, err
-	}
+	return k, !ok
+}
+
+// fetch reads a new chunk.
+func (c *Chunks) fetch(k *chunk, end int64) error {
 	if k.buf == nil {
-		k.buf = make([]byte, end-start, c.o.Len)
+		k.buf = make([]byte, end-k.off, c.o.Len)
 	}
-	_, err = k.read.Make(func() (struct{}, error) { return struct{}{}, ReadFull(c.r, k.buf, start) })
+	_, err := k.read.Make(func() (struct{}, error) { return struct{}{}, ReadFull(c.r, k.buf, k.off) })
 	if err == nil && c.o.Observe != nil {
-		c.o.Observe(start, k.buf)
+		c.o.Observe(k.off, k.buf)
 	}
-	return k, err
+	return err
+}
+
+// fetchAhead begins to fetch the chunks after [start, end), if the chunk before was read last.
+func (c *Chunks) fetchAhead(start, end int64) {
+	inOrder := start == c.last.Off || start == c.last.End()
+	c.last = Span{start, end - start}
+	for n := 0; inOrder && n < c.o.Ahead && end < c.size; n++ {
+		start, end = c.bounds(end)
+		k, isNew := c.take(start, end)
+		if !isNew {
+			k.users--
+			continue
+		}
+		last := end
+		c.ahead.Go(func() {
+			c.fetch(k, last)
+			c.put(k)
+		})
+	}
 }
 
 // put takes back a chunk.

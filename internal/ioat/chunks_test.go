@@ -81,3 +81,56 @@ func TestChunksFailing(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+// TestChunksAhead checks what is fetched ahead: the chunks after those that are read in order, each once, and nothing
+// before the first read or after a jump. Errors are those of the chunks.
+func TestChunksAhead(t *testing.T) {
+	data := make([]byte, 1050)
+	for i := range data {
+		data[i] = byte(i * 7 >> 3)
+	}
+	var mu sync.Mutex
+	read := map[int64]int{}
+	file := readFunc(func(_ context.Context, p []byte, off int64) (int, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if read[off]++; off == 700 {
+			return 0, syscall.EIO
+		}
+		return bytes.NewReader(data).ReadAt(p, off)
+	})
+	open := func() *Chunks {
+		clear(read)
+		return NewChunks(file, int64(len(data)), ChunkOptions{Len: 100, Keep: 5, Ahead: 3})
+	}
+	c := open()
+	c.Close()
+	require.Empty(t, read)
+
+	c = open()
+	p := make([]byte, 30)
+	for off := int64(0); off < 390; off += 30 {
+		require.NoError(t, ReadFull(c, p, off))
+		require.Equal(t, data[off:][:30], p)
+		require.NoError(t, ReadFull(c, p[:10], max(0, off-60))) // walks go back a little
+	}
+	c.Close()
+	require.Equal(t, map[int64]int{0: 1, 100: 1, 200: 1, 300: 1, 400: 1, 500: 1, 600: 1}, read)
+
+	c = open()
+	require.NoError(t, ReadFull(c, p, 510))
+	require.NoError(t, ReadFull(c, p, 210))
+	require.NoError(t, ReadFull(c, p, 1000))
+	n, err := c.ReadAt(p, 1040)
+	require.Equal(t, io.EOF, err)
+	require.Equal(t, 10, n)
+	require.Equal(t, data[1040:], p[:10])
+	n, err = c.ReadAt(p, 2000)
+	require.Equal(t, io.EOF, err)
+	require.Zero(t, n)
+	n, err = c.ReadAt(p, 690)
+	require.Equal(t, syscall.EIO, err)
+	require.Equal(t, 10, n)
+	c.Close()
+	require.Equal(t, map[int64]int{500: 1, 200: 1, 1000: 1, 600: 1, 700: 1, 800: 1, 900: 1}, read)
+}
