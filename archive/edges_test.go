@@ -121,7 +121,7 @@ var edges = map[string][]string{
 
 	"archive/parity":                {"archive/internal/czip", "archive/internal/fault", "archive/internal/plan", "internal/ioat", "internal/recycled"},
 	"archive/ncapi":                 {"archive", "cdf3", "slab"},                                                 // a nested module
-	"fleet":                         {"internal/atomicfile", "internal/retry", "internal/runlog", "internal/s3"}, // a nested module
+	"fleet/internal/fleet":          {"internal/atomicfile", "internal/retry", "internal/runlog", "internal/s3"}, // a nested module
 	"archive/archivefs":             {"archive", "archive/internal/read", "internal/nofollow"},
 	"archive/archivefs/joinedfiles": {"archive", "archive/archivefs", "archive/joined"},
 	"cf":                            {"cdf3", "slab"},

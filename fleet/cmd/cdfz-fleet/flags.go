@@ -15,7 +15,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/jobopts"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners"
 
-	"github.com/cdfz-format/cdfz/fleet"
+	"github.com/cdfz-format/cdfz/fleet/internal/fleet"
 )
 
 // Beam registers its flags for all runners, and a runner ignores those of others. A flag that would be

@@ -33,7 +33,7 @@ import (
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/spark"
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/universal"
 
-	"github.com/cdfz-format/cdfz/fleet"
+	"github.com/cdfz-format/cdfz/fleet/internal/fleet"
 	"github.com/cdfz-format/cdfz/internal/s3"
 )
 

@@ -17,7 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cdfz-format/cdfz/fleet"
+	"github.com/cdfz-format/cdfz/fleet/internal/fleet"
 	"github.com/cdfz-format/cdfz/testdata/trees"
 )
 
