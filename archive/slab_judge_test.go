@@ -310,7 +310,7 @@ func readSlab(t *testing.T, a slab.Array, s slab.Sel) (values []byte, double str
 	return values, hashOf(bigEndian(converted))
 }
 
-func readAs[T slab.Number](a slab.Array, s slab.Sel) ([]byte, error) {
+func readAs[T cdf3.Number](a slab.Array, s slab.Sel) ([]byte, error) {
 	values, err := slab.Read[T](context.Background(), a, s)
 	if err != nil {
 		return nil, err
@@ -318,7 +318,7 @@ func readAs[T slab.Number](a slab.Array, s slab.Sel) ([]byte, error) {
 	return bigEndian(values), nil
 }
 
-func bigEndian[T slab.Number](values []T) []byte {
+func bigEndian[T cdf3.Number](values []T) []byte {
 	b, err := binary.Append(nil, binary.BigEndian, values)
 	if err != nil {
 		panic(err)

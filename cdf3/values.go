@@ -4,11 +4,12 @@ import (
 	"encoding/binary"
 	"math"
 	"strings"
+	"unsafe"
 )
 
-// Number is a Go type of netCDF values.
+// Number is a Go type of netCDF values, or one with such a type below it.
 type Number interface {
-	int8 | uint8 | int16 | uint16 | int32 | uint32 | int64 | uint64 | float32 | float64
+	~int8 | ~uint8 | ~int16 | ~uint16 | ~int32 | ~uint32 | ~int64 | ~uint64 | ~float32 | ~float64
 }
 
 // Attr returns the first attribute of the file of that name, or nil. Value, Text, Float64s and
@@ -115,27 +116,14 @@ func Values[T Number](a *Attr) []T {
 // native reports whether T is the Go type of values of type t.
 func native[T Number](t Type) bool {
 	var z T
-	switch any(z).(type) {
-	case int8:
-		return t == Byte
-	case uint8:
-		return t == UByte || t == Char
-	case int16:
-		return t == Short
-	case uint16:
-		return t == UShort
-	case int32:
-		return t == Int
-	case uint32:
-		return t == UInt
-	case int64:
-		return t == Int64
-	case uint64:
-		return t == UInt64
-	case float32:
-		return t == Float
+	float, signed := T(1)/T(2) != 0, z-1 < 0
+	switch t {
+	case Float, Double:
+		return float && int64(unsafe.Sizeof(z)) == t.Size()
+	case Byte, Short, Int, Int64:
+		return !float && signed && int64(unsafe.Sizeof(z)) == t.Size()
 	}
-	return t == Double
+	return !signed && int64(unsafe.Sizeof(z)) == t.Size()
 }
 
 func decode[T Number](a *Attr) []T {

@@ -43,6 +43,10 @@ func TestAttrValues(t *testing.T) {
 	require.Equal(t, []uint8{'a'}, cdf3.Values[uint8](attr(cdf3.Char, 'a')))
 	require.Nil(t, cdf3.Values[uint8](attr(cdf3.Byte, 'a')))
 	require.Nil(t, cdf3.Values[float64](attr(cdf3.Float, 0, 0, 0, 0)))
+	type level int16 // a type of the program with that of the values below it
+	require.Equal(t, []level{-1}, cdf3.Values[level](attr(cdf3.Short, 0xff, 0xff)))
+	require.Nil(t, cdf3.Values[level](attr(cdf3.UShort, 0xff, 0xff)))
+	require.Nil(t, cdf3.Values[level](attr(cdf3.Int, 0, 0, 0, 1)))
 }
 
 // TestMissingAttr reads values of an attribute that a variable does not have.

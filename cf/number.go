@@ -6,9 +6,6 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// Float is a Go type of unpacked values.
-type Float interface{ float32 | float64 }
-
 // isFloat reports whether T is a floating-point type.
 func isFloat[T cdf3.Number]() bool { return T(1)/T(2) != 0 }
 

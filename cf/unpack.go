@@ -49,7 +49,7 @@ func packingOf(a slab.Array, p *Packing) (*Packing, error) {
 // the variable if a is one of package archive, and none for other arrays. Values are computed in
 // p.Type, whatever T is. Text is an error. Like slab.Read, it refuses, with slab.ErrLength, values
 // that do not fit into memory or that the file cannot hold.
-func Read[T Float](ctx context.Context, a slab.Array, s slab.Sel, p *Packing) ([]T, error) {
+func Read[T float32 | float64](ctx context.Context, a slab.Array, s slab.Sel, p *Packing) ([]T, error) {
 	const sizes = 8 + 8 // of a value in dst and in the slice of stored values, at most
 	n, err := slab.Confirm(ctx, a, s, sizes)
 	if err != nil {
@@ -63,7 +63,7 @@ func Read[T Float](ctx context.Context, a slab.Array, s slab.Sel, p *Packing) ([
 }
 
 // ReadInto is Read into dst, whose length must be the number of selected elements.
-func ReadInto[T Float](ctx context.Context, a slab.Array, dst []T, s slab.Sel, p *Packing) error {
+func ReadInto[T float32 | float64](ctx context.Context, a slab.Array, dst []T, s slab.Sel, p *Packing) error {
 	p, err := packingOf(a, p)
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ func ReadInto[T Float](ctx context.Context, a slab.Array, dst []T, s slab.Sel, p
 	return fmt.Errorf("cf: expected numbers to unpack, found type %s: %w", p.Stored, slab.ErrType)
 }
 
-func read[S cdf3.Number, T Float](ctx context.Context, a slab.Array, dst []T, s slab.Sel, p *Packing) error {
+func read[S cdf3.Number, T float32 | float64](ctx context.Context, a slab.Array, dst []T, s slab.Sel, p *Packing) error {
 	src := make([]S, len(dst))
 	if err := slab.ReadInto(ctx, a, src, s); err != nil {
 		return err
@@ -108,7 +108,7 @@ func read[S cdf3.Number, T Float](ctx context.Context, a slab.Array, dst []T, s 
 }
 
 // unpack computes in the type C.
-func unpack[C, T Float, S cdf3.Number](dst []T, src []S, p *Packing) {
+func unpack[C, T float32 | float64, S cdf3.Number](dst []T, src []S, p *Packing) {
 	missing := Missing[S](p, p.Stored)
 	scale, offset := C(p.Scale), C(p.Offset)
 	for i, x := range src {

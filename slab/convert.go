@@ -11,7 +11,7 @@ import (
 // Convert reads a hyperslab and converts its values to T as netCDF does: numbers are
 // truncated towards zero. If T cannot hold a value, the error is ErrRange, and all
 // other values are still read. Text (char) converts only to uint8.
-func Convert[T Number](ctx context.Context, a Array, dst []T, s Sel) error {
+func Convert[T cdf3.Number](ctx context.Context, a Array, dst []T, s Sel) error {
 	if err := check(a); err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func Convert[T Number](ctx context.Context, a Array, dst []T, s Sel) error {
 	return inSlab(a, fmt.Errorf("%s into %T: %w", a.Type(), dst, ErrType))
 }
 
-func convert[S, T Number](ctx context.Context, a Array, dst []T, s Sel) error {
+func convert[S, T cdf3.Number](ctx context.Context, a Array, dst []T, s Sel) error {
 	src := make([]S, len(dst))
 	if err := ReadInto(ctx, a, src, s); err != nil {
 		return err
@@ -64,7 +64,7 @@ func convert[S, T Number](ctx context.Context, a Array, dst []T, s Sel) error {
 
 // fits reports whether T can hold x, truncated towards zero. NaN and infinities fit
 // floating-point types only; for float32 the limit is its largest finite value.
-func fits[T, S Number](x S) bool {
+func fits[T, S cdf3.Number](x S) bool {
 	var z T
 	f := float64(x)
 	integral := S(1)/S(2) == 0 // S is an integer type
@@ -83,7 +83,7 @@ func fits[T, S Number](x S) bool {
 
 // limits returns the smallest value of an integer type and one more than the largest,
 // rounded to float64.
-func limits[T Number]() (lo, hi float64) {
+func limits[T cdf3.Number]() (lo, hi float64) {
 	bits := 8 * sizeOf[T]()
 	var z T
 	if z-1 > z {

@@ -1,6 +1,10 @@
 package slab
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/cdfz-format/cdfz/cdf3"
+)
 
 // loop is one level of nested loops: n steps of src bytes in the source and dst
 // elements in the destination.
@@ -52,7 +56,7 @@ func (n *nest) add(l loop, size int64) {
 }
 
 // copyNest runs the loops.
-func copyNest[T Number](dst []T, src []byte, n *nest, size int64) {
+func copyNest[T cdf3.Number](dst []T, src []byte, n *nest, size int64) {
 	loops := n.loops
 	if len(loops) == 0 {
 		load(dst[n.dst:n.dst+1], src[n.src:n.src+size])

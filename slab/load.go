@@ -4,26 +4,26 @@ import (
 	"encoding/binary"
 	"math/bits"
 	"unsafe"
+
+	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// Number lists the Go types that values are read into.
-type Number interface {
-	~int8 | ~uint8 | ~int16 | ~uint16 | ~int32 | ~uint32 | ~int64 | ~uint64 | ~float32 | ~float64
-}
+// Number is cdf3.Number under the name that package archive/ncapi, a module of its own, knows.
+type Number = cdf3.Number
 
 // sizeOf returns the size of a T in bytes.
-func sizeOf[T Number]() int64 {
+func sizeOf[T cdf3.Number]() int64 {
 	var z T
 	return int64(unsafe.Sizeof(z))
 }
 
 // as reinterprets a slice as unsigned numbers of the same size.
-func as[U, T Number](s []T) []U {
+func as[U, T cdf3.Number](s []T) []U {
 	return unsafe.Slice((*U)(unsafe.Pointer(unsafe.SliceData(s))), len(s))
 }
 
 // load copies big-endian bytes into dst; src has len(dst) elements.
-func load[T Number](dst []T, src []byte) {
+func load[T cdf3.Number](dst []T, src []byte) {
 	size := sizeOf[T]()
 	if size == 1 {
 		copy(as[uint8](dst), src)
@@ -109,7 +109,7 @@ func load16(dst []uint16, src []byte) {
 }
 
 // bytesOf returns the memory of a slice of numbers.
-func bytesOf[T Number](s []T) []byte {
+func bytesOf[T cdf3.Number](s []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(sizeOf[T]()))
 }
 
@@ -118,7 +118,7 @@ var bigEndian = binary.NativeEndian.Uint16([]byte{0, 1}) == 1
 
 // loadStrided copies n elements, dstep elements apart in dst and sstep bytes apart in
 // src.
-func loadStrided[T Number](dst []T, src []byte, n, do, dstep, so, sstep int64) {
+func loadStrided[T cdf3.Number](dst []T, src []byte, n, do, dstep, so, sstep int64) {
 	switch sizeOf[T]() {
 	case 1:
 		d := as[uint8](dst)

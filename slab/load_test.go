@@ -3,6 +3,8 @@ package slab
 import (
 	"fmt"
 	"testing"
+
+	"github.com/cdfz-format/cdfz/cdf3"
 )
 
 // BenchmarkLoadRow copies one time step of a 1-degree field as short, float and double,
@@ -19,7 +21,7 @@ func BenchmarkLoadRow(b *testing.B) {
 	}
 }
 
-func loadRow[T Number](b *testing.B, dst []T, src []byte) {
+func loadRow[T cdf3.Number](b *testing.B, dst []T, src []byte) {
 	b.SetBytes(int64(len(src)))
 	for b.Loop() {
 		load(dst, src)

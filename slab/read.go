@@ -34,7 +34,7 @@ type Blocks interface {
 
 // Decode converts big-endian values of type t, such as [Block.Data] or the bytes of [Array].Values,
 // to dst. len(b) must be that of the values of dst, or the error is ErrLength.
-func Decode[T Number](dst []T, t cdf3.Type, b []byte) error {
+func Decode[T cdf3.Number](dst []T, t cdf3.Type, b []byte) error {
 	switch {
 	case !nativeOf[T](t):
 		return inSlab(nil, fmt.Errorf("%s into %T: %w", t, dst, ErrType))
@@ -46,7 +46,7 @@ func Decode[T Number](dst []T, t cdf3.Type, b []byte) error {
 }
 
 // nativeOf reports whether T is the Go type of values of type t.
-func nativeOf[T Number](t cdf3.Type) bool {
+func nativeOf[T cdf3.Number](t cdf3.Type) bool {
 	var z T
 	switch any(z).(type) {
 	case int8:
@@ -96,7 +96,7 @@ const (
 // use Walk. Read refuses, with ErrLength, more bytes than the limit of the Go runtime
 // (GOMEMLIMIT) and, above 256 MiB, far more than the file can hold. Before it allocates
 // more than 256 MiB, it reads the last selected value.
-func Read[T Number](ctx context.Context, a Array, s Sel) ([]T, error) {
+func Read[T cdf3.Number](ctx context.Context, a Array, s Sel) ([]T, error) {
 	if err := checkType[T](a); err != nil {
 		return nil, err
 	}
@@ -142,7 +142,7 @@ func Confirm(ctx context.Context, a Array, s Sel, size int64) (int64, error) {
 }
 
 // checkType reports whether the values of an array can be read as T.
-func checkType[T Number](a Array) error {
+func checkType[T cdf3.Number](a Array) error {
 	if err := check(a); err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func checkType[T Number](a Array) error {
 // ReadInto reads a hyperslab into dst, whose length must be the number of selected
 // elements (ErrLength otherwise). Reading a single element from a cached block does not
 // allocate. After an error the content of dst is undefined.
-func ReadInto[T Number](ctx context.Context, a Array, dst []T, s Sel) error {
+func ReadInto[T cdf3.Number](ctx context.Context, a Array, dst []T, s Sel) error {
 	if err := checkType[T](a); err != nil {
 		return err
 	}
@@ -214,7 +214,7 @@ func offsetOf(dims []dim, size int64) int64 {
 }
 
 // readBlocks copies the selected elements out of each block.
-func readBlocks[T Number](ctx context.Context, a Array, b Blocks, dst []T, s Sel) error {
+func readBlocks[T cdf3.Number](ctx context.Context, a Array, b Blocks, dst []T, s Sel) error {
 	size := a.Type().Size()
 	return b.EachBlock(ctx, s, func(blk Block) error {
 		// Not shared, since several calls may run at the same time.

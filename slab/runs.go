@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
@@ -17,7 +18,7 @@ const (
 )
 
 // readRuns reads a selection run by run through ReadAt.
-func readRuns[T Number](ctx context.Context, a Array, dst []T, dims []dim) error {
+func readRuns[T cdf3.Number](ctx context.Context, a Array, dst []T, dims []dim) error {
 	size := a.Type().Size()
 	var lbuf [maxRank]loop
 	n := boxNest(dims, make([]int64, len(dims)), a.Shape(), size, lbuf[:])
@@ -26,7 +27,7 @@ func readRuns[T Number](ctx context.Context, a Array, dst []T, dims []dim) error
 }
 
 // runReader reads elements into dst.
-type runReader[T Number] struct {
+type runReader[T cdf3.Number] struct {
 	r    io.ReaderAt
 	size int64
 	dst  []T

@@ -139,7 +139,7 @@ func randomSelection(rng *rand.Rand, shape []int64) Sel {
 	return s
 }
 
-func checkSelection[T Number](t *testing.T, a plain, s Sel) {
+func checkSelection[T cdf3.Number](t *testing.T, a plain, s Sel) {
 	t.Helper()
 	got, err := Read[T](context.Background(), a, s)
 	require.NoError(t, err, "%v of %v", s, a.shape)

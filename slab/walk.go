@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/cdfz-format/cdfz/cdf3"
 )
 
 // Shaped is implemented by the Values of an Array that is stored in blocks of one
@@ -22,7 +24,7 @@ const walkTarget = 256 << 10
 // twice. A box need not hold whole rows, and the last one in each dimension may be shorter. T
 // must be the array's own type, as for Read. The slices are reused: f must not keep them. An
 // error from f ends the walk and is returned.
-func Walk[T Number](ctx context.Context, a Array, f func(start, count []int64, values []T) error) error {
+func Walk[T cdf3.Number](ctx context.Context, a Array, f func(start, count []int64, values []T) error) error {
 	boxes, err := boxesOf[T](a)
 	if err != nil {
 		return err
@@ -42,7 +44,7 @@ func Walk[T Number](ctx context.Context, a Array, f func(start, count []int64, v
 // WalkParallel is Walk on up to workers goroutines, or GOMAXPROCS for 0, which read and call f for
 // different boxes at the same time, in no order. Results that the calls share need a lock. An
 // error ends the walk, and the first one is returned after all calls have.
-func WalkParallel[T Number](ctx context.Context, a Array, workers int, f func(start, count []int64, values []T) error) error {
+func WalkParallel[T cdf3.Number](ctx context.Context, a Array, workers int, f func(start, count []int64, values []T) error) error {
 	boxes, err := boxesOf[T](a)
 	if err != nil {
 		return err
@@ -85,7 +87,7 @@ func WalkParallel[T Number](ctx context.Context, a Array, workers int, f func(st
 }
 
 // readBox reads the values of a box, into values if they fit.
-func readBox[T Number](ctx context.Context, a Array, values []T, start, count []int64) ([]T, error) {
+func readBox[T cdf3.Number](ctx context.Context, a Array, values []T, start, count []int64) ([]T, error) {
 	if err := ctx.Err(); err != nil { // some readers do not look at it
 		return nil, err
 	}
@@ -99,7 +101,7 @@ func readBox[T Number](ctx context.Context, a Array, values []T, start, count []
 
 // boxesOf returns the boxes of an array: the first index and the lengths of each, in slices that are
 // reused.
-func boxesOf[T Number](a Array) (iter.Seq2[[]int64, []int64], error) {
+func boxesOf[T cdf3.Number](a Array) (iter.Seq2[[]int64, []int64], error) {
 	if err := checkType[T](a); err != nil {
 		return nil, err
 	}

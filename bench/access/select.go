@@ -123,7 +123,7 @@ func readBytes(a slab.Array, p []byte, s slab.Sel) error {
 }
 
 // as returns bytes, aligned for every type, as numbers.
-func as[T slab.Number](p []byte) []T {
+func as[T cdf3.Number](p []byte) []T {
 	var z T
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(p))), len(p)/int(unsafe.Sizeof(z)))
 }

@@ -179,7 +179,7 @@ func stored[T cdf3.Number](x *Values, st *style) column {
 }
 
 // unpacked returns a column of unpacked values. Missing values are NaN.
-func unpacked[T cf.Float](x *Values, st *style) column {
+func unpacked[T float32 | float64](x *Values, st *style) column {
 	c := &numbers[T]{format: formatOf[T](st), null: st.null}
 	c.load = func(ctx context.Context, dst []T, s slab.Sel) error {
 		return cf.ReadInto(ctx, x.array, dst, s, x.packing)

@@ -11,7 +11,7 @@ import (
 const piece = 32 << 10
 
 // each reads a selection in row-major order, in pieces. f must not keep the slice.
-func each[T slab.Number](ctx context.Context, a slab.Array, sel slab.Sel, f func([]T) error) error {
+func each[T cdf3.Number](ctx context.Context, a slab.Array, sel slab.Sel, f func([]T) error) error {
 	var values []T
 	return boxes(sel.Count, func(off, count []int64, n int64) error {
 		if values == nil {

@@ -29,7 +29,7 @@ func (p *place) run(from, n int64) slab.Sel {
 // thinned reads a series completely and returns the smallest and the largest value of each
 // run, so that no peak is lost. A run is as long as two steps, so there are no more values
 // than with steps. It sets the indices of the place, its count and its step, the length of a run.
-func thinned[T cf.Float](ctx context.Context, a slab.Array, p *place, packing *cf.Packing) ([]T, error) {
+func thinned[T float32 | float64](ctx context.Context, a slab.Array, p *place, packing *cf.Packing) ([]T, error) {
 	i := p.order[0]
 	start, n := p.sel.Start[i], p.length[i]
 	step := 2 * p.sel.Stride[i]
@@ -56,7 +56,7 @@ func thinned[T cf.Float](ctx context.Context, a slab.Array, p *place, packing *c
 
 // extremes returns the places of the smallest and the largest finite value, the lower place first.
 // Both are 0 if no value is finite.
-func extremes[T cf.Float](x []T) (first, last int64) {
+func extremes[T float32 | float64](x []T) (first, last int64) {
 	low, high := -1, -1
 	for i, y := range x {
 		if y != y || math.IsInf(float64(y), 0) {

@@ -358,7 +358,7 @@ func (a *axis) read(ctx context.Context, f *File, num int, sel slab.Sel, i int) 
 }
 
 // answer reads the values and appends the answer to b.
-func answer[T cf.Float](ctx context.Context, b *bytes.Buffer, f *File, v *cdf3.Var, a slab.Array, p *place, packing *cf.Packing, extremes bool, out *slice) error {
+func answer[T float32 | float64](ctx context.Context, b *bytes.Buffer, f *File, v *cdf3.Var, a slab.Array, p *place, packing *cf.Packing, extremes bool, out *slice) error {
 	var x []T
 	var err error
 	if extremes {
@@ -382,7 +382,7 @@ func answer[T cf.Float](ctx context.Context, b *bytes.Buffer, f *File, v *cdf3.V
 }
 
 // read reads values. Those that are missing are NaN.
-func read[T cf.Float](ctx context.Context, a slab.Array, sel slab.Sel, packing *cf.Packing) ([]T, error) {
+func read[T float32 | float64](ctx context.Context, a slab.Array, sel slab.Sel, packing *cf.Packing) ([]T, error) {
 	x, err := cf.Read[T](ctx, a, sel, packing)
 	if err != nil {
 		return nil, err
@@ -398,7 +398,7 @@ func read[T cf.Float](ctx context.Context, a slab.Array, sel slab.Sel, packing *
 }
 
 // encode appends the answer to b.
-func encode[T cf.Float](b *bytes.Buffer, x []T, out *slice) error {
+func encode[T float32 | float64](b *bytes.Buffer, x []T, out *slice) error {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, y := range x {
 		z := float64(y)
