@@ -27,15 +27,15 @@ func main() {
 // run is the whole program: it executes args and returns the exit code. Cancelling
 // the context stops it without leaving partial files.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := cli.New(stdin, stdout, stderr)
-	a.Term.HideAll(args)
-	cmd := root(a, args)
+	r := cli.New(stdin, stdout, stderr)
+	r.Term.HideAll(args)
+	cmd := root(r, args)
 	cmd.SetArgs(args)
 	cmd.SetIn(stdin)
-	cmd.SetOut(a.Term.Out)
+	cmd.SetOut(r.Term.Out)
 	cmd.SetErr(stderr)
-	if err := cmd.ExecuteContext(a.Counting(ctx)); err != nil {
-		a.Term.Usage(err)
+	if err := cmd.ExecuteContext(r.Counting(ctx)); err != nil {
+		r.Term.Usage(err)
 	}
-	return a.EndLog(a.Term.Exit(ctx))
+	return r.EndLog(r.Term.Exit(ctx))
 }

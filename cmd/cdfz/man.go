@@ -22,18 +22,18 @@ import (
 // code.
 func init() { verbs = append(verbs, verb{"man", manCmd}) }
 
-func manCmd(a *cli.Run) *cobra.Command {
+func manCmd(r *cli.Run) *cobra.Command {
 	return &cobra.Command{
 		Use:    "man DIR",
 		Short:  "Write the manual pages into a folder",
 		Hidden: true,
 		Args:   cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			all := root(a, nil) // this run has no verb but man
+			all := root(r, nil) // this run has no verb but man
 			all.DisableAutoGenTag = true
 			all.InitDefaultHelpCmd()
 			if err := manTree(all, args[0]); err != nil {
-				a.Term.Fail(args[0], err)
+				r.Term.Fail(args[0], err)
 			}
 			return nil
 		},

@@ -51,7 +51,7 @@ var verbs = []verb{
 }
 
 // root builds the command line with the verb that args begin with, or with all verbs.
-func root(a *cli.Run, args []string) *cobra.Command {
+func root(r *cli.Run, args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "cdfz",
 		Short: "Compressed archives of classic netCDF files",
@@ -74,7 +74,7 @@ Exit codes: ` + terminal.ExitText,
 		"cdfz get data/tas.nc.cdfz 'tas[0]'    # a part of a variable as CSV")
 	root.SetVersionTemplate("cdfz {{.Version}}\n")
 	root.SetFlagErrorFunc(cli.FlagError)
-	a.CommonFlags(root)
+	r.CommonFlags(root)
 	root.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {
 		if err := cli.CheckPlaces(cmd); err != nil {
 			return err
@@ -82,7 +82,7 @@ Exit codes: ` + terminal.ExitText,
 		if err := cli.CheckOptional(cmd, args); err != nil {
 			return err
 		}
-		a.PluginsOnDemand()
+		r.PluginsOnDemand()
 		if cmd.Name() != "get" {
 			stop.Catch()
 		}
@@ -99,7 +99,7 @@ Exit codes: ` + terminal.ExitText,
 		}
 	}
 	for _, v := range all {
-		root.AddCommand(v.command(a))
+		root.AddCommand(v.command(r))
 	}
 	return root
 }

@@ -12,13 +12,13 @@ import (
 // version is the version of cdfz.
 const version = archive.Version
 
-func versionCmd(a *cli.Run) *cobra.Command {
+func versionCmd(r *cli.Run) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
 		Args:  cobra.NoArgs,
 		Run: func(*cobra.Command, []string) {
-			a.Term.Print("cdfz %s %s/%s %s", version, runtime.GOOS, runtime.GOARCH, runtime.Version())
+			r.Term.Print("cdfz %s %s/%s %s", version, runtime.GOOS, runtime.GOARCH, runtime.Version())
 		},
 	}
 }

@@ -62,8 +62,8 @@ type work struct {
 	sum archiveSum // of this file
 }
 
-func Command(a *cli.Run) *cobra.Command {
-	v := &archiver{run: a, opts: archive.WriteOptions{Preset: archive.PresetDefault, Zarr: archive.ZarrAuto}, existing: existingMtime}
+func Command(run *cli.Run) *cobra.Command {
+	v := &archiver{run: run, opts: archive.WriteOptions{Preset: archive.PresetDefault, Zarr: archive.ZarrAuto}, existing: existingMtime}
 	cmd := &cobra.Command{
 		Use:   "archive [flags] FILE…",
 		Short: "Make archives: x.nc becomes x.nc.cdfz next to it",
@@ -148,20 +148,20 @@ x.nc.gz becomes x.nc.cdfz, which restores x.nc.
 			"find data/ -name '*.nc' -print0 | cdfz archive -0 --files-from - -o archives/",
 			"cdfz archive --shard $SLURM_ARRAY_TASK_ID/40 -o archives/ data/",
 			"cdfz archive - <tas.nc >tas.nc.cdfz"),
-		Args: a.FilesOrList,
+		Args: run.FilesOrList,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := v.specs.Parse(); err != nil {
 				return err
 			}
-			a.Dest.ToObjects = true
-			a.In.Whole = fileio.WholeObject
-			if err := a.Targets.Check(args); err != nil {
+			run.Dest.ToObjects = true
+			run.In.Whole = fileio.WholeObject
+			if err := run.Targets.Check(args); err != nil {
 				return err
 			}
 			switch {
-			case v.dry && a.Dest.IsStdout():
+			case v.dry && run.Dest.IsStdout():
 				return errors.New("--dry-run: the archive goes to standard output")
-			case v.dry && a.LogName() != "":
+			case v.dry && run.LogName() != "":
 				return errors.New("--dry-run: writes nothing, and no --log")
 			}
 			if err := v.changes.check(v); err != nil {
@@ -192,17 +192,17 @@ x.nc.gz becomes x.nc.cdfz, which restores x.nc.
 		f.StringArrayVar(&v.proof.copies.places, "copy-at", nil, "a copy of the tree of archives is in `PLACE`, a folder or URL; repeatable")
 		cli.Rare(f, "no-check")
 	})
-	a.DurableMountFlag(cmd)
-	a.SelectFlags(cmd)
-	a.DestFlag(cmd, "write to `OUT`: a name, a folder, or -;\n- is standard output, which is not read back")
-	a.ForceFlag(cmd)
-	a.LogFlag(cmd)
-	a.NoWaitFlag(cmd)
-	a.MemoryFlag(cmd)
-	a.StatsFlag(cmd)
-	a.RequestsFlag(cmd)
-	a.JSONFlag(cmd)
-	a.VerboseFlag(cmd)
+	run.DurableMountFlag(cmd)
+	run.SelectFlags(cmd)
+	run.DestFlag(cmd, "write to `OUT`: a name, a folder, or -;\n- is standard output, which is not read back")
+	run.ForceFlag(cmd)
+	run.LogFlag(cmd)
+	run.NoWaitFlag(cmd)
+	run.MemoryFlag(cmd)
+	run.StatsFlag(cmd)
+	run.RequestsFlag(cmd)
+	run.JSONFlag(cmd)
+	run.VerboseFlag(cmd)
 	return cmd
 }
 

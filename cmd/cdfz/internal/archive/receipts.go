@@ -283,13 +283,13 @@ func (p *proof) open(ctx context.Context, v *archiver) error {
 
 // of returns the receipts of an archive, the oldest first, by its path and by that without
 // symbolic links.
-func (p *proof) of(ctx context.Context, a *cli.Run, path string) ([]receiptfile.Found, error) {
+func (p *proof) of(ctx context.Context, run *cli.Run, path string) ([]receiptfile.Found, error) {
 	abs, err := absolute(path)
 	if err != nil {
 		return nil, err
 	}
 	list, err := p.file.Index().OfArchive(ctx, abs)
-	if place := a.Targets.Place(path); err == nil && !s3.IsURL(path) && place != abs {
+	if place := run.Targets.Place(path); err == nil && !s3.IsURL(path) && place != abs {
 		var more []receiptfile.Found
 		more, err = p.file.Index().OfArchive(ctx, place)
 		list = append(list, more...)

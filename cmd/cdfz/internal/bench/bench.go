@@ -79,8 +79,8 @@ var (
 )
 
 // Command makes the verb bench.
-func Command(a *cli.Run) *cobra.Command {
-	v := &bencher{run: a}
+func Command(run *cli.Run) *cobra.Command {
+	v := &bencher{run: run}
 	var blocks, chains []string
 	cmd := &cobra.Command{
 		Use:   "bench [flags] FILE",
@@ -110,7 +110,7 @@ shuffle+zstd or shuffle+zstd:19, or filters as -F takes them: 2|32015,19.`,
 				return err
 			}
 			if err := v.do(cmd.Context(), args[0]); err != nil {
-				a.Term.FailFile(terminal.ShowName(args[0]), err)
+				run.Term.FailFile(terminal.ShowName(args[0]), err)
 			}
 			return nil
 		},
@@ -124,8 +124,8 @@ shuffle+zstd or shuffle+zstd:19, or filters as -F takes them: 2|32015,19.`,
 		f.StringVar(&v.csvName, "csv", "", "write the result as CSV to `FILE` too;\n-: to standard output, without the table")
 		f.StringVar(&v.plot, "plot", "", "draw the result into `FILE`, which ends in .svg")
 	})
-	a.ForceFlag(cmd)
-	a.JSONFlag(cmd)
+	run.ForceFlag(cmd)
+	run.JSONFlag(cmd)
 	return cmd
 }
 

@@ -37,8 +37,8 @@ type cataloguer struct {
 }
 
 // Command makes cdfz catalogue.
-func Command(a *cli.Run) *cobra.Command {
-	v := &cataloguer{run: a}
+func Command(run *cli.Run) *cobra.Command {
+	v := &cataloguer{run: run}
 	cmd := &cobra.Command{
 		Use:   "catalogue [flags] -o OUT.parquet FILE…",
 		Short: "List the variables of many archives in a Parquet file",
@@ -81,19 +81,19 @@ and from receipts.
 			return nil
 		},
 	}
-	a.DestFlag(cmd, "write to `OUT`: a name, the URL of an object, or - for standard output")
+	run.DestFlag(cmd, "write to `OUT`: a name, the URL of an object, or - for standard output")
 	cli.Flags(cmd, cli.OutputFlags, func(f *pflag.FlagSet) {
-		f.BoolVarP(&a.Rules.Force, "force", "f", false, "overwrite OUT if it is a catalogue")
+		f.BoolVarP(&run.Rules.Force, "force", "f", false, "overwrite OUT if it is a catalogue")
 	})
 	cli.Flags(cmd, cli.ProofFlags, func(f *pflag.FlagSet) {
 		f.StringArrayVar(&v.states, "state", nil, "take the times of proofs from `FILE`, a state of verify; repeatable")
 		f.StringArrayVar(&v.receipts, "receipts", nil, "take the times of proofs from `FILE`, receipts of archive; repeatable")
 	})
-	a.SelectFlags(cmd)
-	a.RequestsFlag(cmd)
-	a.MemoryFlag(cmd)
-	a.JSONFlag(cmd)
-	a.VerboseFlag(cmd)
+	run.SelectFlags(cmd)
+	run.RequestsFlag(cmd)
+	run.MemoryFlag(cmd)
+	run.JSONFlag(cmd)
+	run.VerboseFlag(cmd)
 	return cmd
 }
 

@@ -46,14 +46,14 @@ func (p *proofs) read(states, files []string) (name string, err error) {
 }
 
 // last returns when an archive was last proved, the zero time if that is unknown.
-func (p *proofs) last(a *cli.Run, name string, in *fileio.Input, sha256 string) time.Time {
+func (p *proofs) last(run *cli.Run, name string, in *fileio.Input, sha256 string) time.Time {
 	var last time.Time
 	if len(p.states) == 0 && len(p.receipts) == 0 || name == terminal.StdinName {
 		return last
 	}
 	place, abs := terminal.ReportName(name), ""
 	if !remote.IsURL(name) {
-		place = a.Targets.Place(name)
+		place = run.Targets.Place(name)
 		abs, _ = filepath.Abs(name) // without a working folder, only place is looked up
 	}
 	for _, s := range p.states {

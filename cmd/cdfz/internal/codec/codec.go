@@ -42,8 +42,8 @@ type filterReport struct {
 }
 
 // Command is the verb codec.
-func Command(a *cli.Run) *cobra.Command {
-	c := &converter{run: a}
+func Command(run *cli.Run) *cobra.Command {
+	c := &converter{run: run}
 	cmd := &cobra.Command{
 		Use:   "codec",
 		Short: "Convert between Zarr's codecs and HDF5's filters",
@@ -95,7 +95,7 @@ them, or an object with filters and compressor, as text or in a file.`,
 	})
 	cli.CompleteWords(from, "type", slices.Sorted(maps.Keys(types))...)
 	for _, sub := range []*cobra.Command{to, from} {
-		a.JSONFlag(sub)
+		run.JSONFlag(sub)
 		cmd.AddCommand(sub)
 	}
 	return cmd

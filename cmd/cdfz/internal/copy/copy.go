@@ -59,8 +59,8 @@ type copyReport struct {
 	Loss *report.Loss `json:"loss,omitempty"`
 }
 
-func Command(a *cli.Run) *cobra.Command {
-	v := &copier{run: a}
+func Command(run *cli.Run) *cobra.Command {
+	v := &copier{run: run}
 	cmd := &cobra.Command{
 		Use:   "copy [flags] IN OUT\n  cdfz copy [flags] --files-from LIST [FOLDER] OUT/",
 		Short: "Copy an archive or a classic file, with other filters",
@@ -94,21 +94,21 @@ run goes on.
 			"cdfz copy --files-from list.txt --preset max archives/ smaller/"),
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch {
-			case a.Select.From == "":
+			case run.Select.From == "":
 				if err := cli.ExactArgs(2, "IN and OUT")(cmd, args); err != nil {
 					return err
 				}
 			case len(args) == 0:
 				return errors.New("--files-from: expected OUT, the folder of the copies")
 			}
-			return a.FilesOrList(cmd, args[:len(args)-1])
+			return run.FilesOrList(cmd, args[:len(args)-1])
 		},
 		ValidArgsFunction: cli.CompleteFile,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := v.check(args); err != nil {
 				return err
 			}
-			v.opts.Workers, v.opts.Memory = a.Limits.Coders(), a.Limits.BlockMemory()
+			v.opts.Workers, v.opts.Memory = run.Limits.Coders(), run.Limits.BlockMemory()
 			v.parity = cmd.Flags().Changed("parity")
 			v.all(cmd.Context(), args[:len(args)-1])
 			return nil
@@ -127,12 +127,12 @@ run goes on.
 		f.BoolVar(&v.noCheck, "no-check", false, "do not read the archive back")
 		cli.Rare(f, "no-check")
 	})
-	a.SelectFlags(cmd)
-	a.MemoryFlag(cmd)
-	a.VerboseFlag(cmd)
-	a.ForceFlag(cmd)
-	a.StatsFlag(cmd)
-	a.JSONFlag(cmd)
+	run.SelectFlags(cmd)
+	run.MemoryFlag(cmd)
+	run.VerboseFlag(cmd)
+	run.ForceFlag(cmd)
+	run.StatsFlag(cmd)
+	run.JSONFlag(cmd)
 	return cmd
 }
 

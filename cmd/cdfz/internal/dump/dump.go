@@ -34,8 +34,8 @@ type dumper struct {
 	vars  string
 }
 
-func Command(a *cli.Run) *cobra.Command {
-	v := &dumper{run: a}
+func Command(run *cli.Run) *cobra.Command {
+	v := &dumper{run: run}
 	cmd := &cobra.Command{
 		Use:   "dump [flags] FILE",
 		Short: "Print a file as CDL, as ncdump does",
@@ -83,8 +83,8 @@ dimensions, attributes and variables as NcML.`,
 			v.o.Special = v.o.Special || v.ncgen
 			v.kind = v.kind || v.mode
 			v.o.Warn = func(text string) { v.run.Term.Message("warning: %s: %s", terminal.ShowName(args[0]), text) }
-			if err := v.do(cmd.Context(), args[0], cmd.Flags().Changed("name")); err != nil && a.Term.Out.Err() == nil {
-				a.Term.Fail(terminal.ShowName(args[0]), err)
+			if err := v.do(cmd.Context(), args[0], cmd.Flags().Changed("name")); err != nil && run.Term.Out.Err() == nil {
+				run.Term.Fail(terminal.ShowName(args[0]), err)
 			}
 			return nil
 		},
@@ -105,7 +105,7 @@ dimensions, attributes and variables as NcML.`,
 		f.BoolVarP(&v.o.Times, "times", "t", false, "print times as dates")
 		f.BoolVarP(&v.o.ISO, "iso", "i", false, "print times as dates, with a T before the time of day")
 	})
-	a.MemoryFlag(cmd)
+	run.MemoryFlag(cmd)
 	cli.Flags(cmd, "As in ncdump", func(f *pflag.FlagSet) {
 		f.BoolVarP(&v.o.NcML, "xml", "x", false, "print NcML, not CDL")
 		f.BoolP("cache", "w", false, "ignored; ncdump has it for DAP URLs")
@@ -117,8 +117,8 @@ dimensions, attributes and variables as NcML.`,
 	cli.Flags(cmd, cli.OutputFlags, func(f *pflag.FlagSet) {
 		f.BoolVar(&v.run.Rules.Force, "force", false, "overwrite OUT, but no archive and no netCDF file")
 	})
-	a.DestFlag(cmd, "write to `OUT`: a file, a folder for FILE.cdl, or - (default)")
-	a.ReplaceOtherFlags(cmd)
+	run.DestFlag(cmd, "write to `OUT`: a file, a folder for FILE.cdl, or - (default)")
+	run.ReplaceOtherFlags(cmd)
 	cli.CompleteVarList(cmd, "vars")
 	cli.CompleteWords(cmd, "full", "c", "fortran")
 	cli.CompleteWords(cmd, "brief", "c", "fortran")

@@ -42,8 +42,8 @@ type exporter struct {
 }
 
 // Command makes cdfz export.
-func Command(a *cli.Run) *cobra.Command {
-	v := &exporter{run: a}
+func Command(run *cli.Run) *cobra.Command {
+	v := &exporter{run: run}
 	cmd := &cobra.Command{
 		Use:   "export [flags] FILE -o OUT",
 		Short: "Write an archive as netCDF-4 or Zarr",
@@ -86,7 +86,7 @@ Most programs that read netCDF-4 also read the original, which cdfz restore make
 				return err
 			}
 			if err := v.do(cmd.Context(), args[0]); err != nil {
-				a.Term.FailFile(terminal.ShowName(args[0]), err)
+				run.Term.FailFile(terminal.ShowName(args[0]), err)
 			}
 			return nil
 		},
@@ -100,11 +100,11 @@ Most programs that read netCDF-4 also read the original, which cdfz restore make
 		cli.Choice(cmd, &v.refs, "refs", "write references to FILE in this form, as kerchunk does", refsJSON, refsParquet)
 		f.StringVar(&v.url, "url", "", "`URL` or path at which readers find FILE (default: FILE)")
 	})
-	a.DestFlag(cmd, "write to `OUT`: a name, the URL of an object, or - for standard output")
-	a.ForceFlag(cmd)
-	a.MemoryFlag(cmd)
-	a.StatsFlag(cmd)
-	a.JSONFlag(cmd)
+	run.DestFlag(cmd, "write to `OUT`: a name, the URL of an object, or - for standard output")
+	run.ForceFlag(cmd)
+	run.MemoryFlag(cmd)
+	run.StatsFlag(cmd)
+	run.JSONFlag(cmd)
 	return cmd
 }
 

@@ -31,7 +31,7 @@ type filterReport struct {
 	Registry string `json:"registry,omitempty"`
 }
 
-func Command(a *cli.Run) *cobra.Command {
+func Command(run *cli.Run) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "filters [flags] [FILTER…]",
 		Short: "List filters and the Zarr codecs paired with them",
@@ -50,16 +50,16 @@ not be built in.`,
 			"cdfz filters blosc zfp",
 			"cdfz filters --plugin-path default"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if len(a.PluginFolders()) > 0 {
-				if _, err := a.LoadPlugins(); err != nil {
-					a.Term.Fail("plugins", err)
+			if len(run.PluginFolders()) > 0 {
+				if _, err := run.LoadPlugins(); err != nil {
+					run.Term.Fail("plugins", err)
 					return nil
 				}
 			}
 			if len(args) > 0 {
-				return describeFilters(a, args)
+				return describeFilters(run, args)
 			}
-			listFilters(a)
+			listFilters(run)
 			return nil
 		},
 		ValidArgsFunction: func(*cobra.Command, []string, string) (words []string, _ cobra.ShellCompDirective) {
@@ -69,7 +69,7 @@ not be built in.`,
 			return words, cobra.ShellCompDirectiveNoFileComp
 		},
 	}
-	a.JSONFlag(cmd)
+	run.JSONFlag(cmd)
 	return cmd
 }
 
@@ -108,7 +108,7 @@ func reportFilter(id uint32) filterReport {
 	return r
 }
 
-func listFilters(a *cli.Run) {
+func listFilters(run *cli.Run) {
 	var rows []filterReport
 	var others []string
 	for _, id := range filters.Known() {
@@ -117,8 +117,8 @@ func listFilters(a *cli.Run) {
 			others = append(others, fmt.Sprintf("%d %s", id, r.Name))
 		}
 	}
-	if a.Term.JSON {
-		a.Term.Emit(rows)
+	if run.Term.JSON {
+		run.Term.Emit(rows)
 		return
 	}
 	table := [][]string{{"id", "name", "codec", "encodes", "stored bytes are read by"}}
@@ -131,11 +131,11 @@ func listFilters(a *cli.Run) {
 			table = append(table, []string{strconv.FormatUint(uint64(r.ID), 10), r.Name, cmp.Or(r.codec(), "-"), yesNo(r.Encodes), payload})
 		}
 	}
-	display.WriteTable(a.Term.Out, table)
-	fmt.Fprintf(a.Term.Out, "\nnot built in: %s\n%s\n", strings.Join(others, ", "), filters.RegistryURL)
+	display.WriteTable(run.Term.Out, table)
+	fmt.Fprintf(run.Term.Out, "\nnot built in: %s\n%s\n", strings.Join(others, ", "), filters.RegistryURL)
 }
 
-func describeFilters(a *cli.Run, args []string) error {
+func describeFilters(run *cli.Run, args []string) error {
 	var rows []filterReport
 	for _, arg := range args {
 		id, err := filterID(arg)
@@ -144,8 +144,8 @@ func describeFilters(a *cli.Run, args []string) error {
 		}
 		rows = append(rows, reportFilter(id))
 	}
-	if a.Term.JSON {
-		a.Term.Emit(rows)
+	if run.Term.JSON {
+		run.Term.Emit(rows)
 		return nil
 	}
 	for _, r := range rows {
@@ -153,27 +153,27 @@ func describeFilters(a *cli.Run, args []string) error {
 		if name == "" {
 			name = "no name"
 		}
-		fmt.Fprintf(a.Term.Out, "%d: %s\n  id: %s\n", r.ID, display.Printable(name), classText[r.Class])
+		fmt.Fprintf(run.Term.Out, "%d: %s\n  id: %s\n", r.ID, display.Printable(name), classText[r.Class])
 		switch {
 		case r.BuiltIn && r.Encodes:
-			fmt.Fprintln(a.Term.Out, "  built in")
+			fmt.Fprintln(run.Term.Out, "  built in")
 		case r.BuiltIn:
-			fmt.Fprintln(a.Term.Out, "  built in, decodes only")
+			fmt.Fprintln(run.Term.Out, "  built in, decodes only")
 		case r.Plugin != "" && r.Encodes:
-			a.Term.Print("  plugin: %s", r.Plugin)
+			run.Term.Print("  plugin: %s", r.Plugin)
 		case r.Plugin != "":
-			a.Term.Print("  plugin: %s, decodes only", r.Plugin)
+			run.Term.Print("  plugin: %s, decodes only", r.Plugin)
 		default:
-			fmt.Fprintln(a.Term.Out, "  not built in")
+			fmt.Fprintln(run.Term.Out, "  not built in")
 		}
 		if r.Codec != "" {
-			a.Term.Print("  codec: %s", r.codec())
+			run.Term.Print("  codec: %s", r.codec())
 		}
 		if r.Payload != "" {
-			fmt.Fprintf(a.Term.Out, "  stored bytes are read by: %s\n", r.Payload)
+			fmt.Fprintf(run.Term.Out, "  stored bytes are read by: %s\n", r.Payload)
 		}
 		if r.Registry != "" {
-			fmt.Fprintf(a.Term.Out, "  %s\n", r.Registry)
+			fmt.Fprintf(run.Term.Out, "  %s\n", r.Registry)
 		}
 	}
 	return nil

@@ -40,8 +40,8 @@ const maxHeld = 16 << 20
 var heading = []string{"file", "variable", "dimensions", "times", "latitudes", "longitudes"}
 
 // Command makes cdfz find.
-func Command(a *cli.Run) *cobra.Command {
-	v := &finder{run: a}
+func Command(run *cli.Run) *cobra.Command {
+	v := &finder{run: run}
 	cmd := &cobra.Command{
 		Use:   "find [flags] --catalogue CAT.parquet [NAME…]",
 		Short: "Find files in a catalogue by variables, times and places",
@@ -97,7 +97,7 @@ The exit code is 1 if nothing is found.`,
 		f.BoolVarP(&v.null, "null", "0", false, "end names in a zero byte, as xargs -0 reads them")
 		f.BoolVar(&v.stac, "stac", false, "print files as items of a SpatioTemporal Asset Catalog")
 	})
-	a.JSONFlag(cmd)
+	run.JSONFlag(cmd)
 	if err := cmd.MarkFlagFilename("catalogue", "parquet"); err != nil {
 		panic("internal error: " + err.Error())
 	}

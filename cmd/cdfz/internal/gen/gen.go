@@ -48,8 +48,8 @@ type genReport struct {
 	Warnings    []string `json:"warnings,omitempty"`
 }
 
-func Command(a *cli.Run) *cobra.Command {
-	v := &generator{run: a}
+func Command(run *cli.Run) *cobra.Command {
+	v := &generator{run: run}
 	cmd := &cobra.Command{
 		Use:   "gen [flags] FILE",
 		Short: "Make a netCDF file or an archive from CDL, as ncgen does",
@@ -77,7 +77,7 @@ Groups and other parts of netCDF-4 are errors.`,
 			return []string{"cdl"}, cobra.ShellCompDirectiveFilterFileExt
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.Targets.Check(args); err != nil {
+			if err := run.Targets.Check(args); err != nil {
 				return err
 			}
 			v.toArchive = v.toArchive || strings.HasSuffix(v.run.Dest.Name, fileio.Suffix)
@@ -85,7 +85,7 @@ Groups and other parts of netCDF-4 are errors.`,
 				return terminal.Hinted(errors.New("--preset, --zarr and --block are for archives"), "--archive makes one")
 			}
 			if err := v.do(cmd.Context(), args[0]); err != nil {
-				a.Term.FailFile(terminal.ShowName(args[0]), err)
+				run.Term.FailFile(terminal.ShowName(args[0]), err)
 			}
 			return nil
 		},
@@ -104,10 +104,10 @@ Groups and other parts of netCDF-4 are errors.`,
 		f.BoolP("binary", "b", false, "ignored; files are always binary")
 		cli.Rare(f, "binary")
 	})
-	a.DestFlag(cmd, "write to `OUT`: a name, a folder, or - for standard output")
-	a.ForceFlag(cmd)
-	a.StatsFlag(cmd)
-	a.JSONFlag(cmd)
+	run.DestFlag(cmd, "write to `OUT`: a name, a folder, or - for standard output")
+	run.ForceFlag(cmd)
+	run.StatsFlag(cmd)
+	run.JSONFlag(cmd)
 	cli.CompleteWords(cmd, "kind", "classic", "64-bit-offset", "cdf5")
 	return cmd
 }

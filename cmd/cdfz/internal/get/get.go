@@ -32,8 +32,8 @@ type getter struct {
 }
 
 // Command makes the verb get.
-func Command(a *cli.Run) *cobra.Command {
-	v := &getter{run: a}
+func Command(run *cli.Run) *cobra.Command {
+	v := &getter{run: run}
 	cmd := &cobra.Command{
 		Use:   "get [flags] FILE VAR[SELECTION]…",
 		Short: "Write parts of variables as CSV, JSON, npy, raw values or netCDF",
@@ -131,7 +131,7 @@ conventions. Other variables are written as numbers.`,
 			return nil
 		},
 	}
-	a.Dest.ToObjects = true
+	run.Dest.ToObjects = true
 	cmd.ValidArgsFunction = cli.CompleteVars
 	f := cmd.Flags()
 	cli.Flags(cmd, "Values", func(f *pflag.FlagSet) {
@@ -142,11 +142,11 @@ conventions. Other variables are written as numbers.`,
 		f.BoolVar(&v.o.KeepFill, "keep-fill", false, "write fill values as numbers in CSV and JSON")
 	})
 	f.BoolVar(&v.explain, "explain", false, "report which blocks were needed and read (with --json as an object)")
-	a.DestFlag(cmd, "write to `OUT`: a file, a folder, the URL of an object, or - (default);\na folder gets a file for each VAR, and - is standard output")
-	a.ForceFlag(cmd)
-	a.MemoryFlag(cmd)
-	a.StatsFlag(cmd)
-	f.BoolVar(&a.Term.JSON, "json", false, "report as JSON,\non standard error if the data is on standard output")
+	run.DestFlag(cmd, "write to `OUT`: a file, a folder, the URL of an object, or - (default);\na folder gets a file for each VAR, and - is standard output")
+	run.ForceFlag(cmd)
+	run.MemoryFlag(cmd)
+	run.StatsFlag(cmd)
+	f.BoolVar(&run.Term.JSON, "json", false, "report as JSON,\non standard error if the data is on standard output")
 	return cmd
 }
 

@@ -25,8 +25,8 @@ type informer struct {
 	blocks, why, sha256 bool
 }
 
-func Command(a *cli.Run) *cobra.Command {
-	v := &informer{run: a}
+func Command(run *cli.Run) *cobra.Command {
+	v := &informer{run: run}
 	cmd := &cobra.Command{
 		Use:   "info [flags] FILE…",
 		Short: "Show the contents of archives",
@@ -50,16 +50,16 @@ sha256sum -c checks restored files or the originals.`,
 		Args:              cli.MinFiles,
 		ValidArgsFunction: cli.CompleteArchives,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if v.sha256 && (v.blocks || v.why || a.Term.JSON) {
+			if v.sha256 && (v.blocks || v.why || run.Term.JSON) {
 				return errors.New("--sha256: not with --blocks, --why or --json")
 			}
 			v.do(cmd.Context(), args)
 			return nil
 		},
 	}
-	a.JSONFlag(cmd)
-	a.VerboseFlag(cmd)
-	a.RequestsFlag(cmd)
+	run.JSONFlag(cmd)
+	run.VerboseFlag(cmd)
+	run.RequestsFlag(cmd)
 	cli.Flags(cmd, "What to show", func(f *pflag.FlagSet) {
 		f.BoolVar(&v.blocks, "blocks", false, "list every block")
 		f.BoolVar(&v.why, "why", false, "explain the filters of each variable and their savings,\nwhy variables have no blocks, and which attributes the Zarr view omits")

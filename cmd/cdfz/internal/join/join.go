@@ -32,8 +32,8 @@ type joiner struct {
 }
 
 // Command makes cdfz join.
-func Command(a *cli.Run) *cobra.Command {
-	v := &joiner{run: a}
+func Command(run *cli.Run) *cobra.Command {
+	v := &joiner{run: run}
 	cmd := &cobra.Command{
 		Use:   "join [flags] -o OUT.ncml FILE…",
 		Short: "Describe many files as one dataset, joined along time or a new dimension",
@@ -68,7 +68,7 @@ the order of their names.
 			"cdfz restore tas.ncml                        # makes tas.nc, as ncrcat does",
 			"cdfz join -o ens.ncml --new member r?i1p1.nc.cdfz",
 			"find run7 -name 'tas_*.cdfz' | sort | cdfz join -o tas.ncml --files-from -"),
-		Args:              a.FilesOrList,
+		Args:              run.FilesOrList,
 		ValidArgsFunction: cli.CompleteArchives,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := v.check(); err != nil {
@@ -78,7 +78,7 @@ the order of their names.
 			return nil
 		},
 	}
-	a.DestFlag(cmd, "write to `OUT`: a name that ends in .ncml, or - for standard output")
+	run.DestFlag(cmd, "write to `OUT`: a name that ends in .ncml, or - for standard output")
 	cli.Flags(cmd, "How to join", func(f *pflag.FlagSet) {
 		f.StringVar(&v.dim, "dim", "", "join along the existing dimension `DIM` (default: the record dimension)")
 		f.StringVar(&v.fresh, "new", "", "join along a new dimension `DIM`")
@@ -87,11 +87,11 @@ the order of their names.
 		f.BoolVar(&v.sha256, "sha256", false, "read classic netCDF files for their SHA-256, which cdfz verify compares")
 	})
 	cli.Flags(cmd, cli.OutputFlags, func(f *pflag.FlagSet) {
-		f.BoolVarP(&a.Rules.Force, "force", "f", false, "overwrite OUT if it describes joined files")
+		f.BoolVarP(&run.Rules.Force, "force", "f", false, "overwrite OUT if it describes joined files")
 	})
-	a.ListFlags(cmd)
-	a.JSONFlag(cmd)
-	a.VerboseFlag(cmd)
+	run.ListFlags(cmd)
+	run.JSONFlag(cmd)
+	run.VerboseFlag(cmd)
 	return cmd
 }
 

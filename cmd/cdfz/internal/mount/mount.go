@@ -22,7 +22,7 @@ import (
 // program if the user is not root.
 const mountGrace = 10 * time.Second
 
-func Command(a *cli.Run) *cobra.Command {
+func Command(run *cli.Run) *cobra.Command {
 	var o fusefs.Options
 	cmd := &cobra.Command{
 		Use:   "mount [flags] SRC MNT",
@@ -49,14 +49,14 @@ Linux with 64 bits only. Users other than root need the program fusermount3 (Deb
 		ValidArgsFunction: completeMount,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			stop.AllowTime(mountGrace)
-			o.Workers = a.Limits.Workers
+			o.Workers = run.Limits.Workers
 			dir := fileio.SourceDir(args[0])
 			o.Warn = func(name string, err error) {
 				name = filepath.Join(dir, name)
-				a.Term.Message("%s: %s", name, terminal.PlainText(err, name))
+				run.Term.Message("%s: %s", name, terminal.PlainText(err, name))
 			}
-			if err := serveMount(cmd.Context(), a, args[0], args[1], &o); err != nil {
-				failMount(a, args[1], err)
+			if err := serveMount(cmd.Context(), run, args[0], args[1], &o); err != nil {
+				failMount(run, args[1], err)
 			}
 			return nil
 		},
@@ -71,12 +71,12 @@ Linux with 64 bits only. Users other than root need the program fusermount3 (Deb
 }
 
 // serveMount mounts and waits for the end.
-func serveMount(ctx context.Context, a *cli.Run, src, at string, o *fusefs.Options) error {
+func serveMount(ctx context.Context, run *cli.Run, src, at string, o *fusefs.Options) error {
 	s, err := fusefs.Mount(src, at, o)
 	if err != nil {
 		return err
 	}
-	a.Term.Report("mounted")
+	run.Term.Report("mounted")
 	select {
 	case <-s.Done():
 		return nil
@@ -84,13 +84,13 @@ func serveMount(ctx context.Context, a *cli.Run, src, at string, o *fusefs.Optio
 	}
 	busy, err := s.Close()
 	if busy && err == nil {
-		a.Term.Message("%s: programs still had files open", at)
+		run.Term.Message("%s: programs still had files open", at)
 	}
 	return err
 }
 
 // failMount reports an error of mounting.
-func failMount(a *cli.Run, at string, err error) {
+func failMount(run *cli.Run, at string, err error) {
 	var p *fs.PathError
 	if errors.As(err, &p) {
 		at, err = p.Path, p.Err
@@ -103,7 +103,7 @@ func failMount(a *cli.Run, at string, err error) {
 	case errors.Is(err, errors.ErrUnsupported):
 		err = errors.New("cdfz mount works on Linux with 64 bits only")
 	}
-	a.Term.Fail(at, err)
+	run.Term.Fail(at, err)
 }
 
 // completeMount completes both arguments with names of files, the second only with

@@ -43,8 +43,8 @@ type added struct {
 const DefaultShare parity.Share = 5
 
 // Command returns the verb parity.
-func Command(a *cli.Run) *cobra.Command {
-	v := &protector{run: a, share: DefaultShare}
+func Command(run *cli.Run) *cobra.Command {
+	v := &protector{run: run, share: DefaultShare}
 	cmd := &cobra.Command{
 		Use:   "parity [flags] FILE…",
 		Short: "Add parity to archives, or change or remove it",
@@ -66,7 +66,7 @@ cdfz repair -f cuts them off.`,
 		Args:              cli.MinFiles,
 		ValidArgsFunction: cli.CompleteArchives,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.Targets.Check(args); err != nil {
+			if err := run.Targets.Check(args); err != nil {
 				return err
 			}
 			files := v.run.Find(cmd.Context(), args, fileio.Archives, v.run.Term.FailFile)
@@ -79,11 +79,11 @@ cdfz repair -f cuts them off.`,
 	cli.Flags(cmd, "Parity", func(f *pflag.FlagSet) {
 		f.VarP(&cli.ShareFlag{S: &v.share}, "percent", "p", "parity in percent of the archive; 0 removes it")
 	})
-	a.DestFlag(cmd, "write a new archive to `OUT`: a name, a folder, or - for standard output")
-	a.ForceFlag(cmd)
-	a.MemoryFlag(cmd)
-	a.JSONFlag(cmd)
-	a.VerboseFlag(cmd)
+	run.DestFlag(cmd, "write a new archive to `OUT`: a name, a folder, or - for standard output")
+	run.ForceFlag(cmd)
+	run.MemoryFlag(cmd)
+	run.JSONFlag(cmd)
+	run.VerboseFlag(cmd)
 	return cmd
 }
 

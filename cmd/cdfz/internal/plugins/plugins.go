@@ -62,7 +62,7 @@ type pairReport struct {
 var parts = []string{"path", "list", "pairs"}
 
 // Command is the verb plugins.
-func Command(a *cli.Run) *cobra.Command {
+func Command(run *cli.Run) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plugins [flags] [path|list|pairs]…",
 		Short: "List HDF5 plugins, and the codecs paired with them",
@@ -98,22 +98,22 @@ does not restore exactly are not written, so lossy filters can only decode.`,
 			if len(args) == 0 {
 				args = parts
 			}
-			list(a, args)
+			list(run, args)
 			return nil
 		},
 	}
-	a.JSONFlag(cmd)
+	run.JSONFlag(cmd)
 	return cmd
 }
 
-func list(a *cli.Run, parts []string) {
-	r := report{Path: a.PluginFolders()}
+func list(run *cli.Run, parts []string) {
+	r := report{Path: run.PluginFolders()}
 	found := 0
 	if slices.Contains(parts, "list") || slices.Contains(parts, "pairs") {
 		builtIn := filters.Registered()
-		set, err := a.LoadPlugins()
+		set, err := run.LoadPlugins()
 		if err != nil {
-			a.Term.Fail("plugins", err)
+			run.Term.Fail("plugins", err)
 			return
 		}
 		found = len(set.Libraries())
@@ -124,34 +124,34 @@ func list(a *cli.Run, parts []string) {
 			r.Pairs = pairRows(set.Pairs(), builtIn)
 		}
 	}
-	if a.Term.JSON {
-		a.Term.Emit(r)
+	if run.Term.JSON {
+		run.Term.Emit(r)
 		return
 	}
 	if slices.Contains(parts, "path") {
-		printPath(a, r.Path)
+		printPath(run, r.Path)
 	}
 	if len(r.Libraries) > 0 {
-		printLibraries(a, r.Libraries)
+		printLibraries(run, r.Libraries)
 	}
 	if len(r.Pairs) > 0 {
-		printPairs(a, r.Pairs)
+		printPairs(run, r.Pairs)
 	}
 	if len(r.Libraries) == 0 && len(r.Pairs) == 0 {
-		explainNone(a, parts, r.Path, found)
+		explainNone(run, parts, r.Path, found)
 	}
 }
 
 // explainNone tells on standard error why no plugins are listed, unless the search path does.
-func explainNone(a *cli.Run, parts, path []string, found int) {
+func explainNone(run *cli.Run, parts, path []string, found int) {
 	switch listed := slices.Contains(parts, "path"); {
 	case found > 0:
-		a.Term.Message("no plugin in %s can be used: cdfz plugins list has the reasons", strings.Join(path, ", "))
+		run.Term.Message("no plugin in %s can be used: cdfz plugins list has the reasons", strings.Join(path, ", "))
 	case len(path) > 0 && (!listed || len(parts) > 1):
-		a.Term.Message("no plugins in %s", strings.Join(path, ", "))
+		run.Term.Message("no plugins in %s", strings.Join(path, ", "))
 	case len(path) == 0 && !listed:
-		a.Term.Message("no plugins, since no folders are searched")
-		a.Term.Message("hint: --plugin-path FOLDERS names folders; --plugin-path default takes those of HDF5")
+		run.Term.Message("no plugins, since no folders are searched")
+		run.Term.Message("hint: --plugin-path FOLDERS names folders; --plugin-path default takes those of HDF5")
 	}
 }
 
@@ -196,23 +196,23 @@ func pairRows(pairs []hdf5plugin.Pair, builtIn []uint32) []pairReport {
 	return out
 }
 
-func printPath(a *cli.Run, path []string) {
+func printPath(run *cli.Run, path []string) {
 	if len(path) == 0 {
-		a.Term.Print("no search path: name folders with --plugin-path or HDF5_PLUGIN_PATH. The word default stands for:")
+		run.Term.Print("no search path: name folders with --plugin-path or HDF5_PLUGIN_PATH. The word default stands for:")
 		for _, dir := range hdf5plugin.DefaultFolders() {
-			a.Term.Print("  %s", dir)
+			run.Term.Print("  %s", dir)
 		}
 		return
 	}
-	a.Term.Print("search path:")
+	run.Term.Print("search path:")
 	for _, dir := range path {
-		a.Term.Print("  %s", dir)
+		run.Term.Print("  %s", dir)
 	}
 }
 
-func printLibraries(a *cli.Run, libraries []libraryReport) {
-	a.Term.Print("")
-	a.Term.Print("libraries:")
+func printLibraries(run *cli.Run, libraries []libraryReport) {
+	run.Term.Print("")
+	run.Term.Print("libraries:")
 	for _, l := range libraries {
 		text := ""
 		switch f := l.Filter; {
@@ -241,13 +241,13 @@ func printLibraries(a *cli.Run, libraries []libraryReport) {
 		if l.Note != "" {
 			text += "; " + l.Note
 		}
-		a.Term.Print("  %s", l.Path)
-		a.Term.Print("    %s", text)
+		run.Term.Print("  %s", l.Path)
+		run.Term.Print("    %s", text)
 	}
 }
 
-func printPairs(a *cli.Run, pairs []pairReport) {
-	a.Term.Print("")
+func printPairs(run *cli.Run, pairs []pairReport) {
+	run.Term.Print("")
 	rows := [][]string{{"id", "name", "codec", "use", "library"}}
 	for _, p := range pairs {
 		library := filepath.Base(p.Filter)
@@ -259,5 +259,5 @@ func printPairs(a *cli.Run, pairs []pairReport) {
 		}
 		rows = append(rows, []string{strconv.FormatUint(uint64(p.ID), 10), cmp.Or(p.Name, "-"), cmp.Or(p.Codec, "-"), p.Use, library})
 	}
-	display.WriteTable(a.Term.Out, rows)
+	display.WriteTable(run.Term.Out, rows)
 }

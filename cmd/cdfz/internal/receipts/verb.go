@@ -59,8 +59,8 @@ type checkSum struct {
 }
 
 // Command makes the verb receipts.
-func Command(a *cli.Run) *cobra.Command {
-	v := &checker{run: a, index: map[string]int{}}
+func Command(run *cli.Run) *cobra.Command {
+	v := &checker{run: run, index: map[string]int{}}
 	cmd := &cobra.Command{
 		Use:   "receipts [flags] FILE…",
 		Short: "Check receipts of archived files against the archives",
@@ -100,19 +100,19 @@ holds another file, or if no FILE has a receipt.`,
 			"cdfz receipts --quick --json proof.jsonl",
 			"cdfz receipts --stats shards/*.jsonl"),
 		Args: func(cmd *cobra.Command, args []string) error {
-			if a.Select.From != "" && len(args) > 0 {
+			if run.Select.From != "" && len(args) > 0 {
 				return errors.New("--files-from: expected no FILE besides the list")
 			}
 			if v.stats && (v.quick || v.root != "") {
 				return errors.New("--stats reads no archive, expected neither --quick nor --root")
 			}
-			return a.FilesOrList(cmd, args)
+			return run.FilesOrList(cmd, args)
 		},
 		Run: func(cmd *cobra.Command, args []string) {
-			if a.Select.From != "" {
+			if run.Select.From != "" {
 				var err error
-				if args, err = a.Finder.Names(); err != nil {
-					a.Term.FailFile(terminal.ShowName(a.Select.From), err)
+				if args, err = run.Finder.Names(); err != nil {
+					run.Term.FailFile(terminal.ShowName(run.Select.From), err)
 					return
 				}
 			}
@@ -124,9 +124,9 @@ holds another file, or if no FILE has a receipt.`,
 		f.BoolVar(&v.quick, "quick", false, "do not decode the archives")
 		f.BoolVar(&v.stats, "stats", false, "print sums of the receipts instead, by year, and read no archive")
 	})
-	a.ListFlags(cmd)
-	a.JSONFlag(cmd)
-	a.MemoryFlag(cmd)
+	run.ListFlags(cmd)
+	run.JSONFlag(cmd)
+	run.MemoryFlag(cmd)
 	return cmd
 }
 

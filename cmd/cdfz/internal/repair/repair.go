@@ -35,8 +35,8 @@ type repairer struct {
 	sum   sum
 }
 
-func Command(a *cli.Run) *cobra.Command {
-	v := &repairer{run: a}
+func Command(run *cli.Run) *cobra.Command {
+	v := &repairer{run: run}
 	cmd := &cobra.Command{
 		Use:   "repair [flags] FILE…",
 		Short: "Repair archives, from parity or a second copy",
@@ -79,36 +79,36 @@ FILE may be a folder: archives below it, named *.cdfz, are repaired, and other f
 			"cdfz repair --from /mnt/copy/ archives/    # a tree with a second copy",
 			"cdfz repair --from s3://bucket/run7/ archives/",
 			"cdfz repair -o s3://bucket/repaired/ s3://bucket/tas.nc.cdfz"),
-		Args:              a.FilesOrList,
+		Args:              run.FilesOrList,
 		ValidArgsFunction: cli.CompleteArchives,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			a.Dest.ToObjects = true
-			if err := a.Targets.Check(args); err != nil {
+			run.Dest.ToObjects = true
+			if err := run.Targets.Check(args); err != nil {
 				return err
 			}
-			if err := v.from.check(args, a.Select.From != ""); err != nil {
+			if err := v.from.check(args, run.Select.From != ""); err != nil {
 				return err
 			}
-			if err := a.OpenLog(cmd.Context(), "repair"); err != nil {
-				a.Term.FailFile(a.LogName(), err)
+			if err := run.OpenLog(cmd.Context(), "repair"); err != nil {
+				run.Term.FailFile(run.LogName(), err)
 				return nil
 			}
 			v.do(cmd.Context(), args)
 			return nil
 		},
 	}
-	a.ForceFlagFor(cmd, "overwrite a target that exists,\nbut not an archive of another file; cut off bytes after the archive; replace it by a --from of another layout")
+	run.ForceFlagFor(cmd, "overwrite a target that exists,\nbut not an archive of another file; cut off bytes after the archive; replace it by a --from of another layout")
 	cli.Flags(cmd, "How to repair", func(f *pflag.FlagSet) {
 		f.BoolVar(&v.quick, "quick", false, "do not read blocks whose headers are consistent")
 		f.StringVar(&v.from.name, "from", "", "heal from the second `COPY`: an archive, a folder or a prefix")
 	})
-	a.SelectFlags(cmd)
-	a.DestFlag(cmd, "write a new archive to `OUT`: a name, a folder, a URL, or -;\n- is standard output")
-	a.LogFlag(cmd)
-	a.MemoryFlag(cmd)
-	a.JSONFlag(cmd)
-	a.RequestsFlag(cmd)
-	a.VerboseFlag(cmd)
+	run.SelectFlags(cmd)
+	run.DestFlag(cmd, "write a new archive to `OUT`: a name, a folder, a URL, or -;\n- is standard output")
+	run.LogFlag(cmd)
+	run.MemoryFlag(cmd)
+	run.JSONFlag(cmd)
+	run.RequestsFlag(cmd)
+	run.VerboseFlag(cmd)
 	return cmd
 }
 

@@ -64,8 +64,8 @@ func (s *restoreSum) add(t *restoreSum) {
 	s.ArchiveSize += t.ArchiveSize
 }
 
-func Command(a *cli.Run) *cobra.Command {
-	v := &restorer{run: a}
+func Command(run *cli.Run) *cobra.Command {
+	v := &restorer{run: run}
 	cmd := &cobra.Command{
 		Use:   "restore [flags] FILE…",
 		Short: "Restore netCDF files: x.nc.cdfz becomes x.nc next to it",
@@ -109,44 +109,44 @@ is first restored and checked in a temporary file.`,
 			"cdfz restore -o s3://bucket/tas.nc tas.nc.cdfz   # credentials as for Amazon's tools",
 			"cdfz restore -o back/ s3://bucket/run7/          # a whole tree from a store",
 			"cdfz restore --salvage -o rescued.nc damaged.nc.cdfz"),
-		Args:              a.FilesOrList,
+		Args:              run.FilesOrList,
 		ValidArgsFunction: cli.CompleteArchives,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if v.salvages && s3.IsURL(a.Dest.Name) {
+			if v.salvages && s3.IsURL(run.Dest.Name) {
 				return terminal.Hinted(errors.New("-o: --salvage does not write to object stores"), "-o OUT writes to a file")
 			}
-			a.Dest.ToObjects = true
-			a.In.Whole = fileio.WholeObject
-			if err := a.Targets.Check(args); err != nil {
+			run.Dest.ToObjects = true
+			run.In.Whole = fileio.WholeObject
+			if err := run.Targets.Check(args); err != nil {
 				return err
 			}
-			if v.salvages && a.Dest.IsStdout() {
+			if v.salvages && run.Dest.IsStdout() {
 				return terminal.Hinted(errors.New("-o -: --salvage does not write in order"), "-o OUT writes to a file")
 			}
-			if err := a.OpenLog(cmd.Context(), "restore"); err != nil {
-				a.Term.FailFile(a.LogName(), err)
+			if err := run.OpenLog(cmd.Context(), "restore"); err != nil {
+				run.Term.FailFile(run.LogName(), err)
 				return nil
 			}
 			v.do(cmd.Context(), args)
 			return nil
 		},
 	}
-	a.MemoryFlag(cmd)
+	run.MemoryFlag(cmd)
 	cli.Flags(cmd, "What to restore", func(f *pflag.FlagSet) {
 		f.BoolVar(&v.salvages, "salvage", false, "restore the intact parts of a damaged archive")
 	})
 	cli.Flags(cmd, cli.ProofFlags, func(f *pflag.FlagSet) {
 		f.BoolVar(&v.sha256, "sha256", false, "check the SHA-256 of each netCDF file, too")
 	})
-	a.SelectFlags(cmd)
-	a.LogFlag(cmd)
-	a.NoWaitFlag(cmd)
-	a.DestFlag(cmd, "write to `OUT`: a name, a folder, the URL of an object, or -;\n- is standard output")
-	a.ForceFlag(cmd)
-	a.StatsFlag(cmd)
-	a.RequestsFlag(cmd)
-	a.JSONFlag(cmd)
-	a.VerboseFlag(cmd)
+	run.SelectFlags(cmd)
+	run.LogFlag(cmd)
+	run.NoWaitFlag(cmd)
+	run.DestFlag(cmd, "write to `OUT`: a name, a folder, the URL of an object, or -;\n- is standard output")
+	run.ForceFlag(cmd)
+	run.StatsFlag(cmd)
+	run.RequestsFlag(cmd)
+	run.JSONFlag(cmd)
+	run.VerboseFlag(cmd)
 	return cmd
 }
 

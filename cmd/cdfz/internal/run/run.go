@@ -39,7 +39,7 @@ type options struct {
 	oneOwner bool
 }
 
-func Command(a *cli.Run) *cobra.Command {
+func Command(run *cli.Run) *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
 		Use:   "run [flags] [--] CMD [ARG]…",
@@ -72,11 +72,11 @@ other than root, user namespaces.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch mountns.Role(o.role) {
 			case "":
-				o.start(a, cmd, args)
+				o.start(run, cmd, args)
 			case mountns.RoleCommand:
-				o.enter(a, args)
+				o.enter(run, args)
 			case mountns.RoleServer:
-				o.serve(a)
+				o.serve(run)
 			default:
 				return fmt.Errorf("unknown role %q", o.role)
 			}
@@ -109,7 +109,7 @@ other than root, user namespaces.`,
 const leaving = time.Second
 
 // start runs the command and sets the exit code.
-func (o *options) start(a *cli.Run, cmd *cobra.Command, args []string) {
+func (o *options) start(run *cli.Run, cmd *cobra.Command, args []string) {
 	signals := stop.Take()
 	names := o.folders
 	if len(names) == 0 {
@@ -117,14 +117,14 @@ func (o *options) start(a *cli.Run, cmd *cobra.Command, args []string) {
 	}
 	folders, err := mountns.Folders(names)
 	if err != nil {
-		fail(a, err)
+		fail(run, err)
 		return
 	}
 	r, err := mountns.Start(func(role mountns.Role, socket int, oneOwner bool) []string {
 		return append(again(cmd, folders, role, socket, oneOwner), args...)
 	})
 	if err != nil {
-		fail(a, err)
+		fail(run, err)
 		return
 	}
 	var died error
@@ -149,10 +149,10 @@ func (o *options) start(a *cli.Run, cmd *cobra.Command, args []string) {
 			watched = nil
 			var killed *exec.ExitError
 			if errors.As(died, &killed) && !killed.Exited() {
-				a.Term.Message("the process that serves the originals has died: %v", died)
+				run.Term.Message("the process that serves the originals has died: %v", died)
 			}
 		case <-ended:
-			a.Term.SetCode(mountns.Code(r.Command.ProcessState))
+			run.Term.SetCode(mountns.Code(r.Command.ProcessState))
 			select {
 			case <-served:
 			case <-time.After(leaving):
@@ -185,21 +185,21 @@ func again(cmd *cobra.Command, folders []string, role mountns.Role, socket int, 
 }
 
 // enter mounts the folders and becomes the command.
-func (o *options) enter(a *cli.Run, args []string) {
+func (o *options) enter(run *cli.Run, args []string) {
 	wd, err := os.Getwd()
 	if err == nil {
 		err = mountns.Enter(o.socket, o.folders)
 	}
 	if err != nil {
-		fail(a, err)
+		fail(run, err)
 		return
 	}
 	err = mountns.Exec(wd, args)
-	a.Term.SetCode(exitNotRun)
+	run.Term.SetCode(exitNotRun)
 	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
-		a.Term.SetCode(exitNotFound)
+		run.Term.SetCode(exitNotFound)
 	}
-	a.Term.Message("%s: %v", args[0], cause(err))
+	run.Term.Message("%s: %v", args[0], cause(err))
 }
 
 // cause returns an error without the name of the program, which the message has.
@@ -216,8 +216,8 @@ func cause(err error) error {
 }
 
 // serve serves the folders.
-func (o *options) serve(a *cli.Run) {
-	o.mount.Workers, o.mount.OneOwner = a.Limits.Workers, o.oneOwner
+func (o *options) serve(run *cli.Run) {
+	o.mount.Workers, o.mount.OneOwner = run.Limits.Workers, o.oneOwner
 	if o.mount.Cache == 0 {
 		o.mount.Cache = fusefs.DefaultCache
 	}
@@ -226,12 +226,12 @@ func (o *options) serve(a *cli.Run) {
 		m := o.mount
 		m.Warn = func(name string, err error) {
 			name = shown(filepath.Join(folder, name))
-			a.Term.Message("%s: %s", name, terminal.PlainText(err, name))
+			run.Term.Message("%s: %s", name, terminal.PlainText(err, name))
 		}
 		return &m
 	})
 	if err != nil {
-		fail(a, err)
+		fail(run, err)
 	}
 }
 
@@ -254,7 +254,7 @@ func shown(path string) string {
 const instead = "use cdfz mount, which needs fusermount3, or cdfz serve, or cdfz restore"
 
 // fail reports an error of the verb itself.
-func fail(a *cli.Run, err error) {
+func fail(run *cli.Run, err error) {
 	name := "run"
 	var p *fs.PathError
 	if errors.As(err, &p) {
@@ -263,7 +263,7 @@ func fail(a *cli.Run, err error) {
 	var refused *mountns.RefusedError
 	switch {
 	case errors.Is(err, mountns.ErrServer):
-		a.Term.SetCode(terminal.ExitFailed) // which has printed the reason
+		run.Term.SetCode(terminal.ExitFailed) // which has printed the reason
 		return
 	case errors.Is(err, fusefs.ErrNoFUSE):
 		name = "run"
@@ -275,5 +275,5 @@ func fail(a *cli.Run, err error) {
 	case errors.Is(err, errors.ErrUnsupported):
 		err = errors.New("cdfz run works on Linux with 64 bits only")
 	}
-	a.Term.Fail(name, err)
+	run.Term.Fail(name, err)
 }

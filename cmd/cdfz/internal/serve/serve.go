@@ -33,7 +33,7 @@ type flags struct {
 }
 
 // Command makes cdfz serve.
-func Command(a *cli.Run) *cobra.Command {
+func Command(run *cli.Run) *cobra.Command {
 	var o flags
 	cmd := &cobra.Command{
 		Use:   "serve [flags] SRC",
@@ -73,21 +73,21 @@ to localhost, IP addresses, the host of --listen, the names in the certificate a
 				o.Hosts = append(o.Hosts, host)
 			}
 			stop.AllowTime(grace)
-			o.Workers = a.Limits.Workers
+			o.Workers = run.Limits.Workers
 			dir := fileio.SourceDir(args[0])
 			o.Warn = func(name string, err error) {
 				name = filepath.Join(dir, name)
-				a.Term.Message("%s: %s", name, terminal.PlainText(err, name))
+				run.Term.Message("%s: %s", name, terminal.PlainText(err, name))
 			}
-			if !a.Term.Quiet {
-				o.Log = &lines{a: a}
+			if !run.Term.Quiet {
+				o.Log = &lines{a: run}
 			}
-			if name, err := run(cmd.Context(), a, args[0], &o); err != nil {
+			if name, err := serveUntil(cmd.Context(), run, args[0], &o); err != nil {
 				var p *fs.PathError
 				if errors.As(err, &p) {
 					name, err = p.Path, p.Err
 				}
-				a.Term.Fail(name, err)
+				run.Term.Fail(name, err)
 			}
 			return nil
 		},
@@ -110,10 +110,10 @@ to localhost, IP addresses, the host of --listen, the names in the certificate a
 	return cmd
 }
 
-// run serves until ctx ends. The name is that of what an error is about.
-func run(ctx context.Context, a *cli.Run, src string, o *flags) (name string, err error) {
+// serveUntil serves until ctx ends. The name is that of what an error is about.
+func serveUntil(ctx context.Context, run *cli.Run, src string, o *flags) (name string, err error) {
 	if o.auth != "" {
-		users, err := server.OpenUserFile(o.auth, func(err error) { a.Term.Message("%s: %s", o.auth, terminal.PlainText(err, o.auth)) })
+		users, err := server.OpenUserFile(o.auth, func(err error) { run.Term.Message("%s: %s", o.auth, terminal.PlainText(err, o.auth)) })
 		if err != nil {
 			return o.auth, err
 		}
@@ -137,9 +137,9 @@ func run(ctx context.Context, a *cli.Run, src string, o *flags) (name string, er
 		return o.listen, err
 	}
 	if o.auth != "" && config == nil && !l.Addr().(*net.TCPAddr).IP.IsLoopback() {
-		a.Term.Message("passwords travel unencrypted: use --tls-cert, or a proxy with TLS")
+		run.Term.Message("passwords travel unencrypted: use --tls-cert, or a proxy with TLS")
 	}
-	a.Term.Report("serving %s://%s/", scheme, l.Addr())
+	run.Term.Report("serving %s://%s/", scheme, l.Addr())
 	return o.listen, s.Serve(ctx, l, config)
 }
 

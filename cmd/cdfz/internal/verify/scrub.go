@@ -57,7 +57,7 @@ func (s *scrub) addFlags(cmd *cobra.Command) {
 }
 
 // open opens the state, after another run that adds to it has ended.
-func (s *scrub) open(ctx context.Context, a *cli.Run, args []string) error {
+func (s *scrub) open(ctx context.Context, run *cli.Run, args []string) error {
 	if s.rate > 0 {
 		s.limiter = rate.NewLimiter(rate.Limit(s.rate), int(min(s.rate, burst)))
 	}
@@ -68,17 +68,17 @@ func (s *scrub) open(ctx context.Context, a *cli.Run, args []string) error {
 	var where []string
 	for _, arg := range args {
 		if arg != terminal.StdinName {
-			where = append(where, placeOf(a, arg))
+			where = append(where, placeOf(run, arg))
 		}
 	}
-	if a.Select.From != "" && len(args) == 0 {
-		where = append(where, placeOf(a, "."))
+	if run.Select.From != "" && len(args) == 0 {
+		where = append(where, placeOf(run, "."))
 	}
 	var moves []statefile.Move
 	if s.movedFrom != "" {
-		moves = append(moves, statefile.Move{From: placeOf(a, s.movedFrom), To: where[0]})
+		moves = append(moves, statefile.Move{From: placeOf(run, s.movedFrom), To: where[0]})
 	}
-	return a.Await(ctx, s.stateName, func() (err error) {
+	return run.Await(ctx, s.stateName, func() (err error) {
 		s.state, err = statefile.Open(s.stateName, where, moves...)
 		return err
 	})
@@ -86,14 +86,14 @@ func (s *scrub) open(ctx context.Context, a *cli.Run, args []string) error {
 
 // placeOf returns the absolute path of a file or folder without symbolic links to folders, or a URL without
 // secrets.
-func placeOf(a *cli.Run, name string) string {
+func placeOf(run *cli.Run, name string) string {
 	switch {
 	case remote.IsURL(name):
 		return terminal.ReportName(name)
 	case isDir(name):
-		return filepath.Dir(a.Targets.Place(name + string(filepath.Separator) + "x"))
+		return filepath.Dir(run.Targets.Place(name + string(filepath.Separator) + "x"))
 	}
-	return a.Targets.Place(filepath.Clean(name))
+	return run.Targets.Place(filepath.Clean(name))
 }
 
 func isDir(name string) bool {

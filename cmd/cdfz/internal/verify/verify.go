@@ -54,8 +54,8 @@ type verifyReport struct {
 	Loss *report.Loss `json:"loss,omitempty"`
 }
 
-func Command(a *cli.Run) *cobra.Command {
-	v := &verifier{run: a}
+func Command(run *cli.Run) *cobra.Command {
+	v := &verifier{run: run}
 	cmd := &cobra.Command{
 		Use:   "verify [flags] FILE…",
 		Short: "Check every byte of archives",
@@ -104,46 +104,46 @@ keeps its state. --moved-from DIR tells that what was below DIR was copied to th
 			"cdfz verify --against data/ archives/      # originals in data/, archives in archives/",
 			"cdfz verify --against data/ s3://bucket/run7/",
 			"cdfz verify --state scrub.jsonl --older-than 90d --rate 50M archives/"),
-		Args:              a.FilesOrList,
+		Args:              run.FilesOrList,
 		ValidArgsFunction: cli.CompleteArchives,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			a.In.Whole = fileio.WholeObject
+			run.In.Whole = fileio.WholeObject
 			if err := v.scrub.check(args); err != nil {
 				return err
 			}
-			if err := v.against.check(args, a.Select.From != ""); err != nil {
+			if err := v.against.check(args, run.Select.From != ""); err != nil {
 				return err
 			}
-			a.Select.Repeats = v.against.given() // with several originals
-			if err := a.OpenLog(cmd.Context(), "verify"); err != nil {
-				a.Term.FailFile(a.LogName(), err)
+			run.Select.Repeats = v.against.given() // with several originals
+			if err := run.OpenLog(cmd.Context(), "verify"); err != nil {
+				run.Term.FailFile(run.LogName(), err)
 				return nil
 			}
-			if err := v.scrub.open(cmd.Context(), a, args); err != nil {
-				a.Term.FailFile(v.scrub.stateName, err)
+			if err := v.scrub.open(cmd.Context(), run, args); err != nil {
+				run.Term.FailFile(v.scrub.stateName, err)
 				return nil
 			}
 			v.do(cmd.Context(), args)
 			if err := v.scrub.close(); err != nil {
-				a.Term.FailFile(v.scrub.stateName, err)
+				run.Term.FailFile(v.scrub.stateName, err)
 			}
 			return nil
 		},
 	}
-	a.DurableMountFlag(cmd)
+	run.DurableMountFlag(cmd)
 	cli.Flags(cmd, "What to verify", func(f *pflag.FlagSet) {
 		f.StringArrayVar(&v.against.names, "against", nil, "compare with the `ORIGINAL` file or folder too; repeatable")
 		f.BoolVar(&v.sha256, "sha256", false, "compute the SHA-256 of each netCDF file, too")
 	})
 	v.scrub.addFlags(cmd)
-	a.SelectFlags(cmd)
-	a.LogFlag(cmd)
-	a.NoWaitFlag(cmd)
-	a.JSONFlag(cmd)
-	a.StatsFlag(cmd)
-	a.RequestsFlag(cmd)
-	a.MemoryFlag(cmd)
-	a.VerboseFlag(cmd)
+	run.SelectFlags(cmd)
+	run.LogFlag(cmd)
+	run.NoWaitFlag(cmd)
+	run.JSONFlag(cmd)
+	run.StatsFlag(cmd)
+	run.RequestsFlag(cmd)
+	run.MemoryFlag(cmd)
+	run.VerboseFlag(cmd)
 	return cmd
 }
 
