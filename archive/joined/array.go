@@ -22,21 +22,23 @@ func (d *Dataset) array(v int) slab.Array {
 	case !d.t.joins[v]:
 		return d.first.array(v)
 	}
-	return &array{d: d, num: v, v: &d.header.Vars[v]}
+	a := &array{d: d, num: v, v: &d.header.Vars[v]}
+	a.Source = ioat.Func(context.Background(), a.read)
+	return a
 }
 
 // array is a joined variable, and its own values.
 type array struct {
+	*ioat.Source
 	d   *Dataset
 	num int
 	v   *cdf3.Var
 }
 
 var (
-	_ slab.Array           = (*array)(nil)
-	_ slab.Blocks          = (*array)(nil)
-	_ slab.Shaped          = (*array)(nil)
-	_ ioat.ContextReaderAt = (*array)(nil)
+	_ slab.Array  = (*array)(nil)
+	_ slab.Blocks = (*array)(nil)
+	_ slab.Shaped = (*array)(nil)
 )
 
 func (a *array) Name() string        { return a.v.Name }
@@ -53,13 +55,8 @@ func (a *array) rowLen() int64 {
 	return n
 }
 
-// ReadAt implements io.ReaderAt.
-func (a *array) ReadAt(p []byte, off int64) (int, error) {
-	return a.ReadAtContext(context.Background(), p, off)
-}
-
-// ReadAtContext is ReadAt that ends early when ctx is done. Members are read at the same time.
-func (a *array) ReadAtContext(ctx context.Context, p []byte, off int64) (int, error) {
+// read reads values. Members are read at the same time.
+func (a *array) read(ctx context.Context, p []byte, off int64) (int, error) {
 	if off < 0 {
 		return 0, fmt.Errorf("joined: expected an offset of at least 0, found %d", off)
 	}
