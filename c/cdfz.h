@@ -25,9 +25,9 @@
  *
  * Memory. Opening an archive of n bytes takes at most 64 MiB + 8 n. A read takes the stored
  * and the decoded bytes of a block, those before and after one of its filters (section 13
- * bounds them), and scratch memory of lorenz, of which up to 64 MiB are kept for the next read.
- * The cache takes what cdfz_options say. Bytes of unknown origin are safe: damage is an error,
- * never a crash or a wrong value.
+ * bounds them), and scratch memory of lorenz, of which all archives together keep up to 64 MiB
+ * for the next read. The cache takes what cdfz_options say. Bytes of unknown origin are safe:
+ * damage is an error, never a crash or a wrong value.
  */
 #ifndef CDFZ_H
 #define CDFZ_H

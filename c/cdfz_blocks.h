@@ -45,7 +45,7 @@ static cdfz_status decode(cdfz_archive *a, const stored_block *b, size_t first, 
 	for (uint32_t i = c->count; i-- > lowest && status == CDFZ_OK;) {
 		if (b->mask >> i & 1)
 			continue;
-		step s = {.filter = &filters[i], .in = in, .in_size = in_size, .last = i == lowest, .cache = &a->cache};
+		step s = {.filter = &filters[i], .in = in, .in_size = in_size, .last = i == lowest};
 		s.most = s.last ? b->decoded : 2 * b->decoded + 65536;
 		bool ok;
 		if (s.last && size < b->decoded) {

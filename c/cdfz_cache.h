@@ -1,8 +1,9 @@
 /*
  * cdfz_cache.h - decoded blocks and pages of the index that are kept, the least recently used
- * being dropped first. Private to cdfz.c.
+ * being dropped first, and scratch memory. Private to cdfz.c.
  *
- * A lock protects the lists. The data of an item never change while it has users.
+ * A lock protects the lists. The data of an item never change while it has users. All archives of
+ * the process share the scratch memory, since thousands of them may be open.
  */
 #ifndef CDFZ_CACHE_H
 #define CDFZ_CACHE_H
@@ -15,9 +16,11 @@ static void lock_make(lock *l) { *l = 0; }
 static void lock_take(lock *l) { (void)l; }
 static void lock_give(lock *l) { (void)l; }
 static void lock_free(lock *l) { (void)l; }
+#define LOCK_FREE 0
 #else
 #include <pthread.h>
 typedef pthread_mutex_t lock;
+#define LOCK_FREE PTHREAD_MUTEX_INITIALIZER
 static void lock_make(lock *l) { pthread_mutex_init(l, NULL); }
 static void lock_take(lock *l) { pthread_mutex_lock(l); }
 static void lock_give(lock *l) { pthread_mutex_unlock(l); }
@@ -26,7 +29,9 @@ static void lock_free(lock *l) { pthread_mutex_destroy(l); }
 
 enum {
 	BUCKETS = 1024,
-	TOUCHED = 64 /* blocks whose reads are remembered */
+	TOUCHED = 64, /* blocks whose reads are remembered */
+	SCRATCH = 4,  /* scratch buffers that are kept: as many threads decode without asking the system */
+	SCRATCH_MOST = 1 << 24 /* bytes of each */
 };
 
 typedef struct item {
@@ -44,8 +49,6 @@ typedef struct {
 	item *newest, *oldest;
 	item *buckets[BUCKETS];
 	uint64_t touched[TOUCHED]; /* numbers of blocks, plus 1 */
-	void *scratch;             /* of a filter, for the next one that needs it */
-	size_t scratch_size;
 } cache;
 
 static void cache_make(cache *c, size_t budget)
@@ -159,32 +162,47 @@ static bool cache_touch(cache *c, uint64_t block)
 	return before;
 }
 
-/* Returns scratch memory, or NULL. */
-static void *cache_scratch(cache *c, size_t *size)
+static struct {
+	lock lock;
+	void *free[SCRATCH];
+	size_t size[SCRATCH];
+} scratches = {.lock = LOCK_FREE};
+
+/* Returns at least *size bytes of scratch memory for a filter, and sets *size to their number, or
+ * returns NULL. */
+static void *scratch_take(size_t *size)
 {
 	void *p = NULL;
-	lock_take(&c->lock);
-	if (c->scratch_size >= *size) {
-		p = c->scratch;
-		*size = c->scratch_size;
-		c->scratch = NULL;
-		c->scratch_size = 0;
-	}
-	lock_give(&c->lock);
+	lock_take(&scratches.lock);
+	for (int i = 0; i < SCRATCH && p == NULL; i++)
+		if (scratches.free[i] != NULL && scratches.size[i] >= *size) {
+			p = scratches.free[i];
+			*size = scratches.size[i];
+			scratches.free[i] = NULL;
+		}
+	lock_give(&scratches.lock);
 	return p ? p : malloc(*size);
 }
 
-/* Keeps scratch memory of a moderate size for the next call. */
-static void cache_scratch_free(cache *c, void *p, size_t size)
+/* Gives scratch memory back, which is kept if it is of a moderate size, instead of the smallest. */
+static void scratch_give(void *p, size_t size)
 {
-	lock_take(&c->lock);
-	if (p != NULL && size > c->scratch_size && size <= (size_t)1 << 26) {
-		void *before = c->scratch;
-		c->scratch = p;
-		c->scratch_size = size;
+	if (p == NULL || size > SCRATCH_MOST) {
+		free(p);
+		return;
+	}
+	lock_take(&scratches.lock);
+	int at = 0;
+	for (int i = 0; i < SCRATCH; i++)
+		if (scratches.free[i] == NULL || (scratches.free[at] != NULL && scratches.size[i] < scratches.size[at]))
+			at = i;
+	if (scratches.free[at] == NULL || scratches.size[at] < size) {
+		void *before = scratches.free[at];
+		scratches.free[at] = p;
+		scratches.size[at] = size;
 		p = before;
 	}
-	lock_give(&c->lock);
+	lock_give(&scratches.lock);
 	free(p);
 }
 
@@ -192,7 +210,6 @@ static void cache_free(cache *c)
 {
 	while (c->oldest != NULL)
 		cache_unlink(c, c->oldest);
-	free(c->scratch);
 	lock_free(&c->lock);
 }
 

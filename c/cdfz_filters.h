@@ -47,7 +47,6 @@ typedef struct {
 	size_t most;    /* bytes that may be decoded */
 	uint8_t *out;   /* memory that the caller frees; unless last is set, the filter takes it */
 	size_t out_size;
-	cache *cache;   /* for scratch memory */
 	const char *fault;
 	cdfz_status status; /* of the fault */
 } step;
@@ -241,14 +240,14 @@ static bool undo_lorenz(step *s, size_t first, size_t size, uint8_t *out)
 		return step_damaged(s, "expected another decoded length");
 	if (status == LORENZ_OK) {
 		size_t need = lorenz_scratch_size(&p);
-		void *scratch = need == SIZE_MAX ? NULL : cache_scratch(s->cache, &need);
+		void *scratch = need == SIZE_MAX ? NULL : scratch_take(&need);
 		if (scratch == NULL)
 			return step_fail(s, CDFZ_MEMORY, "out of memory");
 		if (out == NULL)
 			status = lorenz_decode(&p, s->in, s->in_size, s->out, s->out_size, scratch, need);
 		else
 			status = lorenz_decode_range(&p, s->in, s->in_size, first / p.size, size / p.size, out, size, scratch, need);
-		cache_scratch_free(s->cache, scratch, need);
+		scratch_give(scratch, need);
 	}
 	switch (status) {
 	case LORENZ_OK:

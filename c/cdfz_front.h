@@ -92,7 +92,7 @@ static cdfz_status read_end(const cdfz_archive *a, end_line *to, cdfz_error *e)
 static cdfz_status inflate_entry(cdfz_archive *a, const uint8_t *stored, size_t size, uint64_t most, const char *name, where at,
 	uint8_t **to, size_t *to_size, cdfz_error *e)
 {
-	step s = {.in = stored, .in_size = size, .most = (size_t)least(most, SIZE_MAX), .cache = &a->cache};
+	step s = {.in = stored, .in_size = size, .most = (size_t)least(most, SIZE_MAX)};
 	*to = NULL;
 	if (!inflate_all(&s, -15)) {
 		free(s.out);
