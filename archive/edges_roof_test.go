@@ -46,7 +46,7 @@ var roof = map[string][]string{
 	"exports/zarr":    {"archive", "cdf3", "filters", "filters/all", "internal/atomicfile"},                                                                           // writes blosc
 	"fusefs":          {"archive", "archive/archivefs", "archive/archivefs/joinedfiles", "internal/ahead", "internal/nofollow", "internal/retry", "internal/storage"}, // mount and run
 	"hdf5plugin":      {"filters", "filters/all", "internal/hostproto"},                                                                                               // cli loads plugins for all verbs
-	"parquet":         {},                                                                                                                                             // cataloguefile and references
+	"parquet":         {"internal/ioat"},                                                                                                                              // cataloguefile and references
 
 	// What one verb uses.
 	"gen/cdlgen":  {"cdf3", "filters", "internal/atomicfile", "internal/spec"},

@@ -49,7 +49,7 @@ func (v *View) ReadAt(p []byte, off int64) (int, error) {
 	var n int
 	var err error
 	if v.raw {
-		g := gatherer{r: v.r, size: v.l.size, direct: ioat.InMemory(v.r)}
+		g := gatherer{w: ioat.Window{R: v.r, Size: v.l.size, Len: window}, direct: ioat.InMemory(v.r)}
 		v.l.RawRuns(off, off+int64(len(p)), func(run Run) bool {
 			err = g.read(p[run.RawOff-off:][:run.Len], run.ImageOff)
 			if err == nil {
@@ -74,17 +74,14 @@ func (v *View) ReadAt(p []byte, off int64) (int, error) {
 
 // gatherer reads nearby short pieces through one window.
 type gatherer struct {
-	r      io.ReaderAt
-	size   int64
-	direct bool // r is in memory, so that a window would only copy bytes twice
-	buf    []byte
-	off    int64 // image offset of buf
+	w      ioat.Window
+	direct bool  // the image is in memory, so that a window would only copy bytes twice
 	last   int64 // where the previous piece ended
 }
 
 func (g *gatherer) read(p []byte, off int64) error {
-	if off >= g.off && off+int64(len(p)) <= g.off+int64(len(g.buf)) {
-		copy(p, g.buf[off-g.off:])
+	if b := g.w.Held(off); len(p) <= len(b) {
+		copy(p, b)
 		g.last = off + int64(len(p))
 		return nil
 	}
@@ -93,17 +90,9 @@ func (g *gatherer) read(p []byte, off int64) error {
 	near := g.last > 0 && off >= g.last && off-g.last < window/4
 	g.last = off + int64(len(p))
 	if len(p) >= window/4 || !near || g.direct {
-		return ioat.ReadFull(g.r, p, off)
+		return ioat.ReadFull(g.w.R, p, off)
 	}
-	n := min(window, g.size-off)
-	if int64(cap(g.buf)) < n {
-		g.buf = make([]byte, n)
-	}
-	g.buf, g.off = g.buf[:n], off
-	if err := ioat.ReadFull(g.r, g.buf, off); err != nil {
-		g.buf = g.buf[:0]
-		return err
-	}
-	copy(p, g.buf)
-	return nil
+	b, err := g.w.From(off, int64(len(p)))
+	copy(p, b)
+	return err
 }

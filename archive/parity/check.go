@@ -3,6 +3,7 @@ package parity
 import (
 	"context"
 	"fmt"
+	"github.com/cdfz-format/cdfz/internal/ioat"
 	"hash/crc32"
 	"io"
 	"slices"
@@ -94,7 +95,7 @@ type checker struct {
 // pieces.
 func (x *checker) readRecords(in func(g int64) *group, n int64) error {
 	e := x.entry()
-	w := &window{src: x.src, end: e.End(), ahead: min(searchWindow, n*x.recordLen())}
+	w := newWindow(x.ctx, x.src, e.End(), min(searchWindow, n*x.recordLen()))
 	for i := range x.records() {
 		owner, row := x.owner(i)
 		g := in(owner)
@@ -297,36 +298,38 @@ func merged(list []Range) []Range {
 
 // window reads records in long reads.
 type window struct {
-	src   *source
-	end   int64 // of the entry
-	ahead int64 // bytes read at once
-	buf   []byte
-	off   int64   // of buf
-	bad   []Range // in it
+	ioat.Window
+	bad []Range // in what the Window holds
+}
+
+// newWindow reads records of the entry that ends at end, so many bytes at once.
+func newWindow(ctx context.Context, src *source, end, ahead int64) *window {
+	w := &window{Window: ioat.Window{Size: min(end, src.size), Len: ahead}}
+	w.R = ioat.Func(ctx, func(_ context.Context, p []byte, off int64) (int, error) {
+		w.bad = w.bad[:0]
+		if err := readHard(src.r, p, off, func(at, k int64) { w.bad = append(w.bad, Range{off + at, k}) }); err != nil {
+			return 0, err
+		}
+		return len(p), nil
+	})
+	return w
 }
 
 // get returns n bytes at off, and whether they could be read.
 func (w *window) get(off, n int64) ([]byte, bool, error) {
-	if off+n > w.src.size {
+	if off+n > w.Size {
 		return nil, false, nil
 	}
-	if off < w.off || off+n > w.off+int64(len(w.buf)) {
-		length := max(n, min(w.ahead, w.end-off, w.src.size-off))
-		if int64(cap(w.buf)) < length {
-			w.buf = make([]byte, length)
-		}
-		w.buf, w.off, w.bad = w.buf[:length], off, w.bad[:0]
-		err := readHard(w.src.r, w.buf, off, func(at, k int64) { w.bad = append(w.bad, Range{off + at, k}) })
-		if err != nil {
-			return nil, false, fmt.Errorf("archive: %w", err)
-		}
+	b, err := w.From(off, n)
+	if err != nil {
+		return nil, false, fmt.Errorf("archive: %w", err)
 	}
 	for _, r := range w.bad {
 		if r.Off < off+n && off < r.Off+r.Len {
 			return nil, false, nil
 		}
 	}
-	return w.buf[off-w.off : off-w.off+n], true, nil
+	return b[:n], true, nil
 }
 
 // Check compares all pieces and records with their checksums. Damage is in the report and no

@@ -142,7 +142,7 @@ func (x *checker) heal(n int64, g *group, b []byte) error {
 // readParity returns the parity pieces of a group, nil for bad ones.
 func (x *checker) readParity(n int64, g *group) ([][]byte, error) {
 	parity := make([][]byte, x.Parity)
-	w := &window{src: x.src, end: x.end()}
+	w := newWindow(x.ctx, x.src, x.end(), 0)
 	for row := range x.Parity {
 		if g.bad.has(x.Data + row) {
 			continue

@@ -11,41 +11,33 @@ import (
 // Directory reads the records of the central directory in order. It skips a damaged
 // record if the length of its name leads to the next one.
 type Directory struct {
-	Off    int64 // of the next record
-	r      io.ReaderAt
-	end    int64
-	window int64  // bytes read at once
-	buf    []byte // bytes from bufOff on
-	bufOff int64
-	lost   bool // no further record can be found
+	Off  int64       // of the next record
+	w    ioat.Window // to the end of the directory
+	lost bool        // no further record can be found
 }
 
-// directoryWindow is enough for the longest record, whose name has 65535 bytes.
-const directoryWindow = 256 << 10
+const (
+	// directoryWindow is the number of bytes that are read at once.
+	directoryWindow = 256 << 10
+	// longestRecord is enough for a record whose name has 65535 bytes.
+	longestRecord = 70_000
+)
 
 // NewDirectory returns a reader of the directory from off to end.
 func NewDirectory(r io.ReaderAt, off, end int64) *Directory {
-	return &Directory{Off: off, r: r, end: end, window: directoryWindow}
+	return &Directory{Off: off, w: ioat.Window{R: r, Size: end, Len: directoryWindow}}
 }
 
 // From returns the rest of the directory from off on, up to the longest length of a
 // record.
 func (d *Directory) From(off int64) []byte {
-	if in := off - d.bufOff; in >= 0 && in <= int64(len(d.buf)) && (int64(len(d.buf))-in >= 70_000 || d.bufOff+int64(len(d.buf)) == d.end) {
-		return d.buf[in:]
-	}
-	n := min(d.window, d.end-off)
+	n := min(longestRecord, d.w.Size-off)
 	if n <= 0 {
 		return nil
 	}
-	if d.buf == nil {
-		d.buf = make([]byte, min(d.window, d.end-d.Off))
-	}
-	d.buf, d.bufOff = d.buf[:n], off
-	if ioat.ReadFull(d.r, d.buf, off) != nil {
-		d.buf, d.lost = nil, true
-	}
-	return d.buf
+	b, err := d.w.From(off, n)
+	d.lost = d.lost || err != nil
+	return b
 }
 
 // Next returns the next record if it belongs to the entry whose local header is at off.

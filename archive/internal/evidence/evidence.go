@@ -90,7 +90,7 @@ func (x *Finder) useTail(t czip.Tail, manifest []byte) error {
 	}
 	x.Dir = NewDirectory(x.Src, idx.End(), max(idx.End(), x.Size-czip.EndLen))
 	if g := x.Src.Gap(); g > 0 {
-		x.Dir.window = image.AheadRun
+		x.Dir.w.Len = image.AheadRun
 		return opening.LoadIndex(x.Index, t.IdxLen, g)
 	}
 	return nil

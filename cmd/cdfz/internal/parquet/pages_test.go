@@ -9,6 +9,8 @@ import (
 	gothrift "github.com/parquet-go/parquet-go/encoding/thrift" // thrift is a type here
 	"github.com/parquet-go/parquet-go/format"
 	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
 // TestClaims checks pages that claim more than they have, or than a file may have. Little memory is
@@ -80,7 +82,7 @@ func TestClaims(t *testing.T) {
 			require.NoError(t, err)
 			b = append(b, stored...)
 			data := append([]byte(magic), b...)
-			column := columnReader{Column: &Column{Name: "v", Kind: Bytes}, f: &File{r: bytes.NewReader(data), size: int64(len(data))}}
+			column := columnReader{Column: &Column{Name: "v", Kind: Bytes}, f: &File{w: ioat.Window{R: bytes.NewReader(data), Size: int64(len(data))}}}
 			column.begin(&chunk{codec: codecZstd, values: 1, data: int64(len(magic)), stored: int64(len(b))})
 			n := allocated(func() { err = column.page() })
 			require.LessOrEqual(t, n, uint64(3*maxPage))

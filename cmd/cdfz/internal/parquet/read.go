@@ -2,26 +2,22 @@ package parquet
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
-	"slices"
+
+	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
 // File is a file whose metadata have been read. It is for one goroutine.
 type File struct {
-	r    io.ReaderAt
-	size int64
+	w ioat.Window
 	*footer
-	// buf has the bytes that read read last, which begin at off.
-	buf []byte
-	off int64
 }
 
 // Open reads the metadata of a file of size bytes. The error is a *NotParquetError for another file, ErrDamaged
 // for a damaged one, or that of r.
 func Open(r io.ReaderAt, size int64) (*File, error) {
-	f := &File{r: r, size: size}
+	f := &File{w: ioat.Window{R: r, Size: size}}
 	const ends = int64(len(magic) + 4)
 	if size < ends+int64(len(magic)) {
 		return nil, &NotParquetError{fmt.Sprintf("a file of %d bytes", size)}
@@ -51,24 +47,17 @@ func Open(r io.ReaderAt, size int64) (*File, error) {
 	if f.footer, err = readFooter(meta); err != nil {
 		return nil, err
 	}
-	f.buf = nil
+	f.w = ioat.Window{R: r, Size: size} // without the metadata
 	return f, nil
 }
 
-// read returns bytes of the file, valid until the next call. Reads of a few bytes after others are free.
+// read returns bytes of the file, valid until the next call. Those of the last read are free.
 func (f *File) read(off, n int64) ([]byte, error) {
-	if at := off - f.off; at >= 0 && at+n <= int64(len(f.buf)) {
-		return f.buf[at : at+n], nil
-	}
-	f.buf, f.off = slices.Grow(f.buf[:0], int(n))[:n], off
-	if k, err := f.r.ReadAt(f.buf, off); int64(k) < n {
-		f.buf = f.buf[:0]
-		if err == nil || errors.Is(err, io.EOF) {
-			err = io.ErrUnexpectedEOF
-		}
+	b, err := f.w.From(off, n)
+	if err != nil {
 		return nil, err
 	}
-	return f.buf, nil
+	return b[:n], nil
 }
 
 // Meta returns the value of a key in the metadata.
@@ -125,7 +114,7 @@ func (f *File) check(columns []Column) error {
 				return damage("row group %d, column %d: expected pages compressed with zstd, found codec %d", i, k, c.codec)
 			}
 			start := c.start()
-			if start < int64(len(magic)) || c.stored < 0 || start > f.size-8 || c.stored > f.size-8-start {
+			if start < int64(len(magic)) || c.stored < 0 || start > f.w.Size-8 || c.stored > f.w.Size-8-start {
 				return damage("row group %d, column %d: expected bytes of the file, found %d at byte %d", i, k, c.stored, start)
 			}
 		}
