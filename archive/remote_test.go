@@ -272,7 +272,7 @@ func TestRemoteFaults(t *testing.T) {
 					})
 				}
 				wg.Wait()
-				require.LessOrEqual(t, s.Most.Load(), int64(remote.DefaultParallel))
+				require.LessOrEqual(t, s.Most.Load(), int64(8))
 			})
 		}
 	}

@@ -50,7 +50,7 @@ const (
 const magicLen = 4
 
 // Valid reports whether v is 1, 2 or 5.
-func (v Version) Valid() bool { return v == Classic || v == Offset64 || v == Data64 }
+func (v Version) valid() bool { return v == Classic || v == Offset64 || v == Data64 }
 
 // String returns "CDF-1", "CDF-2" or "CDF-5". Other versions are formatted alike.
 func (v Version) String() string { return "CDF-" + strconv.Itoa(int(v)) }

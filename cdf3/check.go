@@ -7,14 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// MaxName is the length in bytes of the longest name that the C library writes
+// maxName is the length in bytes of the longest name that the C library writes
 // (NC_MAX_NAME).
-const MaxName = 256
+const maxName = 256
 
-// CheckName reports what is wrong with the name of a new dimension, variable or attribute, by
+// checkName reports what is wrong with the name of a new dimension, variable or attribute, by
 // the rules of the specification (Note on names) and of the C library (NC_check_name in
 // dstring.c). Names in files may be any bytes.
-func CheckName(name string) error {
+func checkName(name string) error {
 	if msg := nameFault(name); msg != "" {
 		return fmt.Errorf("cdf3: name %s: %s", quote(name), msg)
 	}
@@ -25,8 +25,8 @@ func nameFault(name string) (msg string) {
 	switch {
 	case name == "":
 		return "expected at least one character, found an empty name"
-	case len(name) > MaxName:
-		return fmt.Sprintf("expected at most %d bytes, found %d", MaxName, len(name))
+	case len(name) > maxName:
+		return fmt.Sprintf("expected at most %d bytes, found %d", maxName, len(name))
 	case !utf8.ValidString(name):
 		return "expected UTF-8, found other bytes"
 	case strings.Contains(name, "/"):

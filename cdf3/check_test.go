@@ -12,12 +12,12 @@ import (
 )
 
 func TestCheckName(t *testing.T) {
-	for _, name := range []string{"a", "_x", "9", "été", "a b", "a.b-c", "日本", "a'\"\\", strings.Repeat("x", MaxName)} {
-		assert.NoError(t, CheckName(name), name)
+	for _, name := range []string{"a", "_x", "9", "été", "a b", "a.b-c", "日本", "a'\"\\", strings.Repeat("x", maxName)} {
+		assert.NoError(t, checkName(name), name)
 	}
 	for name, want := range map[string]string{
 		"":                             "empty name",
-		strings.Repeat("x", MaxName+1): "expected at most 256 bytes, found 257",
+		strings.Repeat("x", maxName+1): "expected at most 256 bytes, found 257",
 		"x/y":                          `name "x/y": a slash`,
 		"/":                            "a slash",
 		"a\xff":                        "expected UTF-8",
@@ -28,7 +28,7 @@ func TestCheckName(t *testing.T) {
 		"-a":                           "as the first character, found '-'",
 		"a ":                           "no blank at the end",
 	} {
-		assert.ErrorContains(t, CheckName(name), want)
+		assert.ErrorContains(t, checkName(name), want)
 	}
 }
 

@@ -15,12 +15,12 @@ var ErrNotCDF = errors.New("cdf3: not a classic netCDF file")
 // FormatError reports damage in the header of a classic netCDF file and its place.
 type FormatError struct {
 	Off  int64  // offset in the file of the field at fault, in bytes
-	What string // the part of the header, such as `variable 3 "temp"`
+	what string // the part of the header, such as `variable 3 "temp"`
 	Msg  string // the cause, with expected and found values
 }
 
 func (e *FormatError) Error() string {
-	return "cdf3: " + e.What + ", at byte " + strconv.FormatInt(e.Off, 10) + ": " + e.Msg
+	return "cdf3: " + e.what + ", at byte " + strconv.FormatInt(e.Off, 10) + ": " + e.Msg
 }
 
 // quote quotes a name from a file for an error message and shortens it.

@@ -265,7 +265,7 @@ func (p *parser) rest() int64 { return min(p.have, MaxHeaderLen) - p.off }
 func (p *parser) fit(minLen int64) uint64 { return uint64(max(0, p.rest()-p.reserved) / minLen) }
 
 func (p *parser) fail(at int64, format string, args ...any) error {
-	return &FormatError{Off: at, What: p.where(), Msg: fmt.Sprintf(format, args...)}
+	return &FormatError{Off: at, what: p.where(), Msg: fmt.Sprintf(format, args...)}
 }
 
 func (p *parser) tooMany(at int64, n uint64, of string) error {

@@ -61,7 +61,7 @@ func ReadBytes(ctx context.Context, b []byte, size int64) (*Header, error) {
 
 // isCDF reports whether a file that begins with b has the magic number of a version.
 func isCDF(b []byte) bool {
-	return len(b) >= magicLen && string(b[:3]) == "CDF" && Version(b[3]).Valid()
+	return len(b) >= magicLen && string(b[:3]) == "CDF" && Version(b[3]).valid()
 }
 
 func (p *parser) header() error {

@@ -18,7 +18,7 @@ import (
 // Append fails if a field does not fit its width in this version, or the Values and Len
 // of an attribute disagree. It then returns dst unchanged.
 func (h *Header) Append(dst []byte) ([]byte, error) {
-	if !h.Version.Valid() {
+	if !h.Version.valid() {
 		return dst, fmt.Errorf("cdf3: cannot write %v, expected CDF-1, CDF-2 or CDF-5", h.Version)
 	}
 	e := encoder{b: dst, v: h.Version}
@@ -56,7 +56,7 @@ func (h *Header) Append(dst []byte) ([]byte, error) {
 // an unlimited dimension is wrong, or a length overflows. It also fails for what the C
 // library does not write, with errors that name the dimension, variable or attribute:
 //
-//   - names that are empty, longer than [MaxName] bytes, not UTF-8, or contain a slash or a
+//   - names that are empty, longer than 256 bytes, not UTF-8, or contain a slash or a
 //     control character, begin with another ASCII character than a letter, a digit or an
 //     underscore, or end in a blank
 //   - names that occur twice among the dimensions, the variables, or the attributes of one

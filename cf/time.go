@@ -58,7 +58,7 @@ func (c Calendar) Date(t Time) Date {
 // UTC returns the time of Go with the same year, month, day and time of day. ok is false for a date that Go's calendar, which is
 // Gregorian for all years, does not have: a 30th of February of Day360, or the 29th of a year that
 // is a leap year only in another calendar.
-func (d Date) UTC() (t time.Time, ok bool) {
+func (d Date) utc() (t time.Time, ok bool) {
 	t = time.Date(int(d.Year), time.Month(d.Month), d.Day, d.Hour, d.Minute, d.Second, d.Micro*1000, time.UTC)
 	return t, t.Day() == d.Day
 }
@@ -86,7 +86,7 @@ func Times(ctx context.Context, a slab.Array, s slab.Sel, u *Units) ([]time.Time
 	times := make([]time.Time, len(numbers))
 	for i, x := range numbers {
 		if d, ok := u.Date(x); ok {
-			if times[i], ok = d.UTC(); !ok {
+			if times[i], ok = d.utc(); !ok {
 				return nil, fmt.Errorf("cf: %s of the calendar %s is no date of Go's calendar", d, u.Calendar)
 			}
 		}

@@ -115,7 +115,7 @@ func (k *Coder) Memory(n int) int64 {
 // is HDF5's filter_mask. If a required filter fails, Encode fails and out is dst. src
 // is not changed and must not overlap dst.
 func (k *Coder) Encode(dst, src []byte) (out []byte, mask uint32, err error) {
-	cur, in := src, Block{Len: len(src), Thorough: k.thorough}
+	cur, in := src, Block{Len: len(src), thorough: k.thorough}
 	var scratch wire.Scratch
 	defer scratch.Free()
 	for i, f := range k.chain {
@@ -138,7 +138,7 @@ func (k *Coder) Encode(dst, src []byte) (out []byte, mask uint32, err error) {
 			return enc, mask, nil
 		}
 		cur, in = enc, k.stages[i].output(f.Params, in)
-		in.Len, in.Thorough = len(cur), k.thorough
+		in.Len, in.thorough = len(cur), k.thorough
 		scratch.Keep(enc)
 	}
 	return append(dst, src...), mask, nil

@@ -213,7 +213,7 @@ func (s *lorenzState) Encode(dst, src []byte, params []uint32, in Block) ([]byte
 		return nil, err
 	}
 	level := s.level
-	if in.Thorough && level == lorenz.Default {
+	if in.thorough && level == lorenz.Default {
 		level = lorenz.Thorough
 	}
 	err := s.enc.Reset(s.p, level)

@@ -125,7 +125,7 @@ func TestRest(t *testing.T) {
 	}
 	h, err := open(t, s, Options{})
 	require.NoError(t, err)
-	require.Equal(t, ar[len(ar)-DefaultTail:], h.tail)
+	require.Equal(t, ar[len(ar)-defaultTail:], h.tail)
 	p := make([]byte, 1000)
 	_, err = h.ReadAt(p, 100)
 	require.NoError(t, err)

@@ -22,15 +22,15 @@ var (
 )
 
 const (
-	// DefaultRetries takes about four seconds in all, long enough for a server behind a
+	// defaultRetries takes about four seconds in all, long enough for a server behind a
 	// load balancer to restart.
-	DefaultRetries = 4
-	// DefaultTimeout is the time limit of one attempt.
-	DefaultTimeout = 30 * time.Second
-	// DefaultParallel is about the number of requests that browsers make at once.
-	DefaultParallel = 8
-	// DefaultTail is the length of the first read, one page.
-	DefaultTail = 4096
+	defaultRetries = 4
+	// defaultTimeout is the time limit of one attempt.
+	defaultTimeout = 30 * time.Second
+	// defaultParallel is about the number of requests that browsers make at once.
+	defaultParallel = 8
+	// defaultTail is the length of the first read, one page.
+	defaultTail = 4096
 
 	// maxResponseHeader bounds the header of a response, in bytes. Real ones take
 	// 1 or 2 KB.
@@ -48,16 +48,16 @@ type Options struct {
 	// Range, the conditions and Accept-Encoding.
 	Header http.Header
 	// Retries is the number of consecutive attempts that may fail after the first one.
-	// 0 means DefaultRetries, a negative number none. An attempt that delivers 64 KiB
+	// 0 means 4, a negative number none. An attempt that delivers 64 KiB
 	// restarts the count.
 	Retries int
 	// Timeout is the time limit of one attempt, including the response body. 0 means
-	// DefaultTimeout, a negative value none. Bytes that arrived earlier are kept.
+	// 30 seconds, a negative value none. Bytes that arrived earlier are kept.
 	Timeout time.Duration
-	// Parallel is the number of simultaneous requests. 0 means DefaultParallel.
+	// Parallel is the number of simultaneous requests. 0 means 8.
 	Parallel int
 	// Tail is the number of bytes at the end of the file that Open reads and keeps. 0
-	// means DefaultTail. A longer tail lets formats with a directory at the end open
+	// means 4096. A longer tail lets formats with a directory at the end open
 	// faster.
 	Tail int
 	// Sleep waits before a retry until d has passed or ctx is done. Nil means a timer.
@@ -76,22 +76,22 @@ func (o *Options) withDefaults() (Options, error) {
 		return c, fmt.Errorf("remote: Parallel is %d, expected at least 0: %w", c.Parallel, ErrOptions)
 	}
 	if c.Parallel == 0 {
-		c.Parallel = DefaultParallel
+		c.Parallel = defaultParallel
 	}
 	if c.Tail < 0 || c.Tail > maxTail {
 		return c, fmt.Errorf("remote: Tail is %d, expected 0 to %d: %w", c.Tail, maxTail, ErrOptions)
 	}
 	if c.Tail == 0 {
-		c.Tail = DefaultTail
+		c.Tail = defaultTail
 	}
 	switch {
 	case c.Retries == 0:
-		c.Retries = DefaultRetries
+		c.Retries = defaultRetries
 	case c.Retries < 0:
 		c.Retries = 0
 	}
 	if c.Timeout == 0 {
-		c.Timeout = DefaultTimeout
+		c.Timeout = defaultTimeout
 	}
 	if c.Client == nil {
 		c.Client = sharedClient()
@@ -106,7 +106,7 @@ var sharedClient = sync.OnceValue(func() *http.Client {
 		return &http.Client{}
 	}
 	t = t.Clone()
-	t.MaxIdleConnsPerHost = 2 * DefaultParallel
+	t.MaxIdleConnsPerHost = 2 * defaultParallel
 	t.DisableCompression = true
 	t.MaxResponseHeaderBytes = maxResponseHeader
 	return &http.Client{Transport: t}

@@ -18,13 +18,13 @@ import (
 func TestReadAt(t *testing.T) {
 	const frontProbe = 68 << 10
 	image, ar := random(100_000), random(40_000)
-	for _, data := range [][]byte{image, ar, image[:frontProbe+DefaultTail-100], image[:5000]} {
+	for _, data := range [][]byte{image, ar, image[:frontProbe+defaultTail-100], image[:5000]} {
 		h, err := open(t, faultsrv.Serve(t, data), Options{})
 		require.NoError(t, err)
 		require.NoError(t, h.Preload(context.Background(), frontProbe))
 		size := int64(len(data))
 		require.Equal(t, size, h.Size())
-		for _, off := range []int64{0, 1, frontProbe - 1, frontProbe, frontProbe + 1, size - DefaultTail - 1, size - DefaultTail, size - DefaultTail + 1, size - 1, size, size + 1, size + 1<<40} {
+		for _, off := range []int64{0, 1, frontProbe - 1, frontProbe, frontProbe + 1, size - defaultTail - 1, size - defaultTail, size - defaultTail + 1, size - 1, size, size + 1, size + 1<<40} {
 			for _, n := range []int{0, 1, 2, 100, 5000, 80 << 10, len(data)} {
 				if off < 0 {
 					continue

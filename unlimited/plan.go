@@ -14,10 +14,10 @@ type Reason string
 // The reasons of Plan; see docs/FORMAT.md, "Which variables can be blocked".
 const (
 	Blocked      Reason = ""
-	OutsideFile  Reason = "its values lie outside the file"
-	Overlaps     Reason = "its values overlap other data"
-	NotInRecord  Reason = "the record variables do not lie within one record"
-	RecordsMixed Reason = "the records overlap other data"
+	outsideFile  Reason = "its values lie outside the file"
+	overlaps     Reason = "its values overlap other data"
+	notInRecord  Reason = "the record variables do not lie within one record"
+	recordsMixed Reason = "the records overlap other data"
 )
 
 // extent is an interval of the image claimed by a variable (number), by the
@@ -61,7 +61,7 @@ func Plan(h *cdf3.Header, size int64) ([]Segment, []Reason) {
 		default:
 			extents = append(extents, extent{v.Begin, satAdd(v.Begin, v.RecLen), i})
 			if v.RecLen > size || v.Begin > size-v.RecLen {
-				why[i] = OutsideFile
+				why[i] = outsideFile
 			}
 		}
 	}
@@ -69,10 +69,10 @@ func Plan(h *cdf3.Header, size int64) ([]Segment, []Reason) {
 	markOverlaps(extents, func(who int) {
 		switch {
 		case who >= 0:
-			why[who] = Overlaps
+			why[who] = overlaps
 		case who == byRecords:
 			for _, i := range records {
-				why[i] = RecordsMixed
+				why[i] = recordsMixed
 			}
 		}
 	})
@@ -106,18 +106,18 @@ func planRecords(h *cdf3.Header, size int64, records []int, why []Reason) []exte
 		inRecord = append(inRecord, extent{v.Begin, end, i})
 		section.end = max(section.end, satAdd(end, lastOff))
 		if satAdd(end, lastOff) > size {
-			why[i] = OutsideFile
+			why[i] = outsideFile
 		}
 	}
 	if !window {
 		for _, i := range records {
-			why[i] = NotInRecord
+			why[i] = notInRecord
 		}
 		// Their values may be anywhere in the section, so it still conflicts with
 		// everything that it overlaps.
 		return []extent{section}
 	}
-	markOverlaps(inRecord, func(who int) { why[who] = Overlaps })
+	markOverlaps(inRecord, func(who int) { why[who] = overlaps })
 	return []extent{section}
 }
 

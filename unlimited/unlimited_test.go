@@ -168,7 +168,7 @@ func TestPlan(t *testing.T) {
 			checkViews(t, l, image, blocked)
 		}
 	}
-	for _, r := range []Reason{Blocked, OutsideFile, Overlaps, NotInRecord, RecordsMixed} {
+	for _, r := range []Reason{Blocked, outsideFile, overlaps, notInRecord, recordsMixed} {
 		require.NotZero(t, reasons[r], "no test file for %q", r)
 	}
 }

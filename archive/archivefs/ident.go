@@ -7,7 +7,7 @@ import (
 
 // Ident identifies the contents of a file: other contents have another Ident.
 type Ident struct {
-	Dev, Ino     uint64 // 0 if the file system has no such numbers
+	dev, ino     uint64 // 0 if the file system has no such numbers
 	Size         int64
 	Mtime, Ctime int64  // ns since 1970, modulo 2⁶⁴; Ctime is 0 except on Linux
 	name         string // instead of Ino
@@ -20,7 +20,7 @@ var unique atomic.Uint64
 // one each time.
 func IdentOf(name string, info fs.FileInfo) Ident {
 	id := Ident{Size: info.Size(), Mtime: info.ModTime().UnixNano()}
-	if id.number(info); id.Ino == 0 {
+	if id.number(info); id.ino == 0 {
 		id.name = name
 		if info.ModTime().IsZero() {
 			id.unique = unique.Add(1)

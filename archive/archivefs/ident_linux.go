@@ -8,6 +8,6 @@ import (
 // number adds what the system knows of a file.
 func (id *Ident) number(info fs.FileInfo) {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		id.Dev, id.Ino, id.Ctime = uint64(st.Dev), st.Ino, st.Ctim.Nano()
+		id.dev, id.ino, id.Ctime = uint64(st.Dev), st.Ino, st.Ctim.Nano()
 	}
 }

@@ -10,6 +10,6 @@ import (
 // number adds what the system knows of a file.
 func (id *Ident) number(info fs.FileInfo) {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		id.Dev, id.Ino = uint64(st.Dev), uint64(st.Ino)
+		id.dev, id.ino = uint64(st.Dev), uint64(st.Ino)
 	}
 }

@@ -182,12 +182,12 @@ func TestJoinedReads(t *testing.T) {
 func TestJoinedBytes(t *testing.T) {
 	j := &Joined{Read: func(io.ReaderAt, int64) (JoinedFiles, error) { return nil, nil }}
 	for i := range 10 {
-		_, err := j.read(Ident{Ino: uint64(i + 1)}, nil, maxKnownBytes/3)
+		_, err := j.read(Ident{ino: uint64(i + 1)}, nil, maxKnownBytes/3)
 		require.NoError(t, err)
 		require.LessOrEqual(t, j.bytes, int64(maxKnownBytes))
 	}
 	require.Equal(t, 3, j.known.Len())
-	_, err := j.read(Ident{Ino: 99}, nil, 2*maxKnownBytes)
+	_, err := j.read(Ident{ino: 99}, nil, 2*maxKnownBytes)
 	require.NoError(t, err)
 	require.Equal(t, 1, j.known.Len())
 }

@@ -245,26 +245,26 @@ func (t *template) checkAxis(a *axis) (wrong, gaps []*Problem) {
 	byMonths := usual.months > 0 && months[usual.months]*2 > a.n-1
 	for _, s := range kinds {
 		for _, p := range a.steps[s].some {
-			q := &Problem{Member: p.to.member, Var: t.desc.Dim}
+			q := &Problem{member: p.to.member, variable: t.desc.Dim}
 			from := t.label(p.from.value)
 			if p.from.member != p.to.member {
 				from += " in " + p.from.member
 			}
 			switch {
 			case s.by == 0:
-				q.Text = fmt.Sprintf("overlap: %s comes twice, after %s", t.label(p.to.value), from)
+				q.text = fmt.Sprintf("overlap: %s comes twice, after %s", t.label(p.to.value), from)
 				wrong = append(wrong, q)
 			case (s.by > 0) != (up >= down):
-				q.Text = fmt.Sprintf("out of order or overlapping: %s comes after %s", t.label(p.to.value), from)
+				q.text = fmt.Sprintf("out of order or overlapping: %s comes after %s", t.label(p.to.value), from)
 				wrong = append(wrong, q)
 			case s != usual && !(byMonths && s.months == usual.months):
-				q.Text = fmt.Sprintf("gap: %s comes after %s, expected a step of %s, found %s", t.label(p.to.value), from, t.text(usual), t.text(s))
+				q.text = fmt.Sprintf("gap: %s comes after %s, expected a step of %s, found %s", t.label(p.to.value), from, t.text(usual), t.text(s))
 				gaps = append(gaps, q)
 			}
 		}
 	}
 	if a.dropped > 0 {
-		gaps = append(gaps, &Problem{Var: t.desc.Dim, Text: fmt.Sprintf("%d more steps of different lengths", a.dropped)})
+		gaps = append(gaps, &Problem{variable: t.desc.Dim, text: fmt.Sprintf("%d more steps of different lengths", a.dropped)})
 	}
 	return wrong, gaps
 }

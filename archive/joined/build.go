@@ -303,10 +303,10 @@ func (b *builder) merge(desc *Description, parts []part) (*Description, []*Probl
 		}
 	}
 	if more > 0 {
-		errs = append(errs, &Problem{Text: fmt.Sprintf("and %d more differences", more)})
+		errs = append(errs, &Problem{text: fmt.Sprintf("and %d more differences", more)})
 	}
 	if n := len(gaps); n > maxErrors {
-		gaps = append(gaps[:maxErrors], &Problem{Text: fmt.Sprintf("and %d more gaps", n-maxErrors)})
+		gaps = append(gaps[:maxErrors], &Problem{text: fmt.Sprintf("and %d more gaps", n-maxErrors)})
 	}
 	if len(errs) > 0 {
 		return nil, gaps, errors.Join(errs...)

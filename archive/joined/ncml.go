@@ -26,9 +26,9 @@ const (
 )
 
 const (
-	// MaxNcML is the length in bytes of the longest description that ReadNcML accepts. It bounds the
+	// maxNcML is the length in bytes of the longest description that ReadNcML accepts. It bounds the
 	// memory that a hostile file can take.
-	MaxNcML = 64 << 20
+	maxNcML = 64 << 20
 	// MaxMembers is the number of members that ReadNcML and Build accept.
 	MaxMembers = 1 << 18
 	// maxElement is the number of bytes of the longest element, comment or text that is read: the decoder
@@ -45,7 +45,7 @@ type Limits struct {
 }
 
 // most are the limits of all descriptions.
-var most = Limits{Size: MaxNcML, Members: MaxMembers, Unmeasured: MaxMembers, Location: maxElement}
+var most = Limits{Size: maxNcML, Members: MaxMembers, Unmeasured: MaxMembers, Location: maxElement}
 
 // The values of the attribute type of an aggregation.
 const (
@@ -59,7 +59,7 @@ func (desc *Description) WriteNcML(w io.Writer) error {
 	if err := desc.check(); err != nil {
 		return err
 	}
-	b := &ncmlWriter{Writer: bufio.NewWriter(&bounded{w: w, left: MaxNcML})}
+	b := &ncmlWriter{Writer: bufio.NewWriter(&bounded{w: w, left: maxNcML})}
 	kind := typeExisting
 	if desc.New {
 		kind = typeNew
@@ -109,7 +109,7 @@ type bounded struct {
 
 func (b *bounded) Write(p []byte) (int, error) {
 	if b.left -= int64(len(p)); b.left < 0 {
-		return 0, fmt.Errorf("joined: the description has more than %d bytes, too many for one: %w", MaxNcML, archive.ErrOptions)
+		return 0, fmt.Errorf("joined: the description has more than %d bytes, too many for one: %w", maxNcML, archive.ErrOptions)
 	}
 	return b.w.Write(p)
 }
@@ -147,7 +147,7 @@ func (e *ncmlError) Unwrap() error { return e.class }
 
 // ReadNcML reads a description of size bytes. Elements and attributes of NcML that change the dataset in
 // other ways are ErrNotNcML, as is every other kind of file, and a description beyond the limits, which are
-// MaxNcML and MaxMembers if nil. XML that is not well-formed or ends early is archive.ErrCorrupt, and so is
+// 64 MiB and MaxMembers if nil. XML that is not well-formed or ends early is archive.ErrCorrupt, and so is
 // text where a number belongs. Errors of r are wrapped.
 //
 // External entities and document types are refused. It allocates a small multiple of the size.

@@ -97,7 +97,7 @@ func TestNcMLErrors(t *testing.T) {
 		require.ErrorIs(t, err, class, text)
 	}
 	text := agg + member + end
-	_, err := ReadNcML(context.Background(), strings.NewReader(text), MaxNcML+1, nil)
+	_, err := ReadNcML(context.Background(), strings.NewReader(text), maxNcML+1, nil)
 	require.ErrorIs(t, err, ErrNotNcML)
 	own := errors.New("disk")
 	_, err = ReadNcML(context.Background(), errorAt{own}, 100, nil)

@@ -9,20 +9,20 @@ import (
 
 // Problem is a difference between members. Errors with problems wrap ErrDiffers.
 type Problem struct {
-	Member string // location of the member
-	Var    string // name of the variable, or ""
-	Text   string // what was expected and found
+	member   string // location of the member
+	variable string // name of the variable, or ""
+	text     string // what was expected and found
 }
 
 func (p *Problem) Error() string {
 	s := "joined: "
-	if p.Member != "" {
-		s += p.Member + ": "
+	if p.member != "" {
+		s += p.member + ": "
 	}
-	if p.Var != "" {
-		s += "variable " + strconv.Quote(p.Var) + ": "
+	if p.variable != "" {
+		s += "variable " + strconv.Quote(p.variable) + ": "
 	}
-	return s + p.Text
+	return s + p.text
 }
 
 // Is reports that a problem is an ErrDiffers.

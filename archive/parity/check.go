@@ -18,8 +18,8 @@ type Report struct {
 	Records    int64 // of the parity
 	BadRecords int64
 	Header     bool  // the local header of the entry is wrong
-	Missing    int64 // bytes by which the file is too short
-	After      int64 // bytes after the archive
+	missing    int64 // bytes by which the file is too short
+	after      int64 // bytes after the archive
 	// Damaged are the bytes of damaged pieces and records, in order. Lost are those among
 	// them that cannot be healed. Unknown are the bytes of pieces whose checksums are lost,
 	// which may be damaged or not.
@@ -29,7 +29,7 @@ type Report struct {
 
 // Intact reports whether everything that the parity protects is intact, and the parity.
 func (r *Report) Intact() bool {
-	return r.BadPieces == 0 && r.BadRecords == 0 && !r.Header && len(r.Unknown) == 0 && r.Missing == 0
+	return r.BadPieces == 0 && r.BadRecords == 0 && !r.Header && len(r.Unknown) == 0 && r.missing == 0
 }
 
 // Healable reports whether all damage can be healed.
@@ -118,13 +118,13 @@ func (x *checker) readRecords(in func(g int64) *group, n int64) error {
 			g.recs++
 			continue
 		}
-		if g.have++; g.have <= x.Parts {
+		if g.have++; g.have <= x.parts {
 			if g.parts == nil {
 				g.parts = make([][]byte, x.Parity)
 			}
 			g.parts[row] = slices.Clone(part)
 		}
-		if g.have == x.Parts {
+		if g.have == x.parts {
 			if g.table, err = x.c.restoreTable(g.parts); err != nil {
 				return err
 			}
@@ -147,7 +147,7 @@ func (x *checker) readPieces(in func(g int64) *group) error {
 		read = remoteRun
 	}
 	buf := make([]byte, max(1, min(read/x.Piece, x.pieces()))*x.Piece)
-	all := ceilDiv(x.pieces(), x.Stripe)
+	all := ceilDiv(x.pieces(), x.perStripe)
 	for stripe := int64(0); stripe < all; stripe++ {
 		if !wanted(stripe) {
 			continue
@@ -156,8 +156,8 @@ func (x *checker) readPieces(in func(g int64) *group) error {
 		for stripe+1 < all && (stripe+2-first)*x.stripeBytes() <= read && wanted(stripe+1) {
 			stripe++
 		}
-		end := min((stripe+1)*x.Stripe, x.pieces())
-		for i := first * x.Stripe; i < end; i += int64(len(buf)) / x.Piece {
+		end := min((stripe+1)*x.perStripe, x.pieces())
+		for i := first * x.perStripe; i < end; i += int64(len(buf)) / x.Piece {
 			if err := x.ctx.Err(); err != nil {
 				return err
 			}
@@ -186,8 +186,8 @@ func (x *checker) checkPieces(in func(g int64) *group, b []byte, first int64) er
 			}
 		}
 		for i, sum := range x.sums[:k] {
-			owner, row := x.owner((first + int64(i)) / x.Stripe)
-			if sum != sumIn(in(owner).table, row*x.Stripe+(first+int64(i))%x.Stripe) {
+			owner, row := x.owner((first + int64(i)) / x.perStripe)
+			if sum != sumIn(in(owner).table, row*x.perStripe+(first+int64(i))%x.perStripe) {
 				x.bad(in, first+int64(i))
 			}
 		}
@@ -198,8 +198,8 @@ func (x *checker) checkPieces(in func(g int64) *group, b []byte, first int64) er
 
 // bad marks a damaged piece.
 func (x *checker) bad(in func(g int64) *group, piece int64) {
-	owner, row := x.owner(piece / x.Stripe)
-	g, i := in(owner), row*x.Stripe+piece%x.Stripe
+	owner, row := x.owner(piece / x.perStripe)
+	g, i := in(owner), row*x.perStripe+piece%x.perStripe
 	if !g.bad.has(i) {
 		g.bad.set(i)
 		g.pieces++
@@ -251,12 +251,12 @@ func (x *checker) pieceSpans(n, i int64, use func(off, n int64)) {
 
 // pieceOff returns the offset of a piece in the covered bytes.
 func (l *Layout) pieceOff(group, i int64) int64 {
-	return (l.stripe(group, i/l.Stripe)*l.Stripe + i%l.Stripe) * l.Piece
+	return (l.stripe(group, i/l.perStripe)*l.perStripe + i%l.perStripe) * l.Piece
 }
 
 // unknown adds all pieces of a group to the unknown ones.
 func (x *checker) unknown(n int64) {
-	for i := int64(0); i < x.Data; i += x.Stripe {
+	for i := int64(0); i < x.Data; i += x.perStripe {
 		_ = x.spans(x.pieceOff(n, i), x.stripeBytes(), func(_, off, n int64) error {
 			x.rep.Unknown = appendRange(x.rep.Unknown, Range{off, n})
 			return nil

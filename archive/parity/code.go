@@ -29,13 +29,13 @@ func newCodes(l *Layout) *codes {
 			return c, nil
 		})
 	}
-	return &codes{l, code(l.Data, l.Parity), code(l.Parts, l.Parity-l.Parts)}
+	return &codes{l, code(l.Data, l.Parity), code(l.parts, l.Parity-l.parts)}
 }
 
 // table returns the checksums of the pieces in the bytes of a group, padded with zeros to
 // the parts.
 func (c *codes) table(group []byte) []byte {
-	t := make([]byte, c.l.Parts*c.l.partLen())
+	t := make([]byte, c.l.parts*c.l.partLen())
 	for i := range c.l.Data {
 		binary.LittleEndian.PutUint32(t[4*i:], pieceSum(c.l, group, i))
 	}
@@ -55,7 +55,7 @@ func (c *codes) parts(table []byte) ([][]byte, error) {
 	n := c.l.partLen()
 	shards := make([][]byte, c.l.Parity)
 	for i := range shards {
-		if at := int64(i) * n; int64(i) < c.l.Parts {
+		if at := int64(i) * n; int64(i) < c.l.parts {
 			shards[i] = table[at : at+n]
 		} else {
 			shards[i] = make([]byte, n)
@@ -74,7 +74,7 @@ func (c *codes) parts(table []byte) ([][]byte, error) {
 // restoreTable returns the checksums of a group from at least as many parts as the layout
 // has. Lost parts are nil.
 func (c *codes) restoreTable(parts [][]byte) ([]byte, error) {
-	if slices.ContainsFunc(parts[:c.l.Parts], func(p []byte) bool { return p == nil }) {
+	if slices.ContainsFunc(parts[:c.l.parts], func(p []byte) bool { return p == nil }) {
 		code, err := c.sums()
 		if err == nil {
 			err = code.ReconstructData(parts)
@@ -83,8 +83,8 @@ func (c *codes) restoreTable(parts [][]byte) ([]byte, error) {
 			return nil, fmt.Errorf("archive: parity: %w", err)
 		}
 	}
-	table := make([]byte, 0, c.l.Parts*c.l.partLen())
-	for _, p := range parts[:c.l.Parts] {
+	table := make([]byte, 0, c.l.parts*c.l.partLen())
+	for _, p := range parts[:c.l.parts] {
 		table = append(table, p...)
 	}
 	return table, nil

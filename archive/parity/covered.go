@@ -72,7 +72,7 @@ func readHard(r io.ReaderAt, b []byte, off int64, bad func(at, n int64)) error {
 }
 
 // stripeBytes is the length of a stripe.
-func (l *Layout) stripeBytes() int64 { return l.Stripe * l.Piece }
+func (l *Layout) stripeBytes() int64 { return l.perStripe * l.Piece }
 
 // group reads the pieces of a group into b. It calls bad for each piece that cannot be
 // read.

@@ -12,7 +12,7 @@ func ManyGroups(t testing.TB, shards, stripe int64) {
 // Codes computes parity shards with the code of a layout.
 func Codes(data [][]byte, parity int) ([][]byte, error) {
 	n := int64(len(data[0]))
-	l := &Layout{Piece: n, Stripe: int64(len(data)), Groups: 1, Data: int64(len(data)), Parity: int64(parity), Parts: 1}
+	l := &Layout{Piece: n, perStripe: int64(len(data)), Groups: 1, Data: int64(len(data)), Parity: int64(parity), parts: 1}
 	var group []byte
 	for _, d := range data {
 		group = append(group, d...)

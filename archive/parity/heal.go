@@ -23,13 +23,13 @@ func (s *Set) run(ctx context.Context, w io.WriterAt) (*Report, error) {
 	if w == nil {
 		x.known = s.passed
 	}
-	x.rep.Missing, x.rep.After = max(0, s.Size-s.size), max(0, s.size-s.Size)
+	x.rep.missing, x.rep.after = max(0, s.Size-s.size), max(0, s.size-s.Size)
 	_, intact, err := s.Entry(ctx)
 	if err != nil {
 		return nil, err
 	}
 	x.rep.Header = !intact
-	perGroup := s.Parts*s.partLen() + (s.Data+s.Parity)/8 + 200
+	perGroup := s.parts*s.partLen() + (s.Data+s.Parity)/8 + 200
 	batch := max(1, s.o.memory()/2/perGroup)
 	for from := int64(0); from < s.Groups; from += batch {
 		if err := x.batch(from, min(s.Groups, from+batch)); err != nil {

@@ -9,15 +9,15 @@ import (
 // Layout has the numbers that decide where each piece and each record is. Every record
 // holds a copy of them.
 type Layout struct {
-	Size   int64 // length of the archive
-	Off    int64 // archive offset of the entry's local header
-	Piece  int64 // bytes of a piece
-	Stripe int64 // successive pieces that belong to one group
-	Groups int64 // number of groups
-	Data   int64 // pieces of a group
-	Parity int64 // records of a group
-	Parts  int64 // records of a group that suffice to restore its checksums
-	Share  Share // as asked for; informative
+	Size      int64 // length of the archive
+	Off       int64 // archive offset of the entry's local header
+	Piece     int64 // bytes of a piece
+	perStripe int64 // successive pieces that belong to one group
+	Groups    int64 // number of groups
+	Data      int64 // pieces of a group
+	Parity    int64 // records of a group
+	parts     int64 // records of a group that suffice to restore its checksums
+	Share     Share // as asked for; informative
 }
 
 // Range is a range of archive bytes.
@@ -66,19 +66,19 @@ func choose(n int64, s Share) Layout {
 	}
 	l.Groups = 1
 	if pieces <= limit {
-		l.Data, l.Stripe = pieces, pieces
+		l.Data, l.perStripe = pieces, pieces
 	} else {
 		stripes := ceilDiv(pieces, policyStripe)
 		l.Groups = ceilDiv(stripes, limit/policyStripe)
-		l.Data, l.Stripe = policyStripe*ceilDiv(stripes, l.Groups), policyStripe
+		l.Data, l.perStripe = policyStripe*ceilDiv(stripes, l.Groups), policyStripe
 	}
 	l.Parity = max(leastParity, ceilDiv(l.Data*share, perWhole))
-	l.Parts = max(1, l.Parity/partsOf)
+	l.parts = max(1, l.Parity/partsOf)
 	return l
 }
 
 // partLen is the length of a part of the coded checksums of a group.
-func (l *Layout) partLen() int64 { return unit * ceilDiv(4*l.Data, unit*l.Parts) }
+func (l *Layout) partLen() int64 { return unit * ceilDiv(4*l.Data, unit*l.parts) }
 
 func (l *Layout) recordLen() int64 { return recordMore + l.partLen() + l.Piece }
 
@@ -106,7 +106,7 @@ func (l *Layout) covered() int64 { return l.Size - (l.end() - l.Off) }
 func (l *Layout) pieces() int64 { return ceilDiv(l.covered(), l.Piece) }
 
 // rows is the number of stripes of a group.
-func (l *Layout) rows() int64 { return l.Data / l.Stripe }
+func (l *Layout) rows() int64 { return l.Data / l.perStripe }
 
 // stripe returns the number of a group's stripe in a row. Rows are shifted against each
 // other, so that neither a burst nor damage at regular distances hits a group often.
@@ -144,10 +144,10 @@ func (l *Layout) check() error {
 		return impossible("number of pieces in a group", l.Data)
 	case l.Parity > max(leastParity, l.Data):
 		return impossible("number of records in a group", l.Parity)
-	case l.Stripe < 1 || l.Stripe > l.Data || l.Data%l.Stripe != 0:
-		return impossible("length of a stripe", l.Stripe)
-	case l.Parts < 1 || l.Parts >= l.Parity || l.Parts+ceilPow2(l.Parity-l.Parts) > maxShards:
-		return impossible("number of parts", l.Parts)
+	case l.perStripe < 1 || l.perStripe > l.Data || l.Data%l.perStripe != 0:
+		return impossible("length of a stripe", l.perStripe)
+	case l.parts < 1 || l.parts >= l.Parity || l.parts+ceilPow2(l.Parity-l.parts) > maxShards:
+		return impossible("number of parts", l.parts)
 	case l.Groups < 1 || l.Groups > l.Size/(l.Parity*l.recordLen()):
 		return impossible("number of groups", l.Groups)
 	case l.end() > l.Size:
@@ -156,8 +156,8 @@ func (l *Layout) check() error {
 	if e := l.end() - l.Off; e > maxEntry && l.covered() < (e-maxEntry)/4 {
 		return impossible("length of the entry", e)
 	}
-	n := ceilDiv(l.pieces(), l.Stripe)
-	if l.Stripe > l.pieces() || n < l.Groups || ceilDiv(n, l.Groups) != l.rows() {
+	n := ceilDiv(l.pieces(), l.perStripe)
+	if l.perStripe > l.pieces() || n < l.Groups || ceilDiv(n, l.Groups) != l.rows() {
 		return impossible("number of pieces", l.pieces())
 	}
 	return nil

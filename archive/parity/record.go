@@ -19,7 +19,7 @@ func (l *Layout) appendHead(b []byte, n int64) []byte {
 	b = le.AppendUint64(b, uint64(l.Size))
 	b = le.AppendUint64(b, uint64(l.Off))
 	b = le.AppendUint64(b, uint64(n))
-	for _, v := range []int64{l.Piece, l.Stripe, l.Groups, l.Data, l.Parity, l.Parts, l.Share.units()} {
+	for _, v := range []int64{l.Piece, l.perStripe, l.Groups, l.Data, l.Parity, l.parts, l.Share.units()} {
 		b = le.AppendUint32(b, uint32(v))
 	}
 	return b
@@ -48,7 +48,7 @@ func parseHead(b []byte) (l Layout, n int64, err error) {
 	}
 	l.Size, l.Off, n = int64(le.Uint64(b[8:])), int64(le.Uint64(b[16:])), int64(le.Uint64(b[24:]))
 	var share int64
-	for i, p := range []*int64{&l.Piece, &l.Stripe, &l.Groups, &l.Data, &l.Parity, &l.Parts, &share} {
+	for i, p := range []*int64{&l.Piece, &l.perStripe, &l.Groups, &l.Data, &l.Parity, &l.parts, &share} {
 		*p = int64(le.Uint32(b[32+4*i:]))
 	}
 	l.Share = shareOf(share)
