@@ -72,7 +72,7 @@ func forged(t testing.TB, b []byte, s parity.Share, change func(b []byte)) []byt
 func repaired(t testing.TB, b []byte) ([]byte, *repair.Healed, *repair.Repaired, error) {
 	t.Helper()
 	f := faultio.NewFile(b)
-	h, err := repair.Heal(context.Background(), f, f.Size(), &repair.HealOptions{CutAfter: true})
+	h, err := repair.Heal(context.Background(), f, f.Size(), &repair.Options{CutAfter: true})
 	require.NoError(t, err)
 	defer h.Close()
 	p, rerr := repair.Repair(context.Background(), h, h.Size(), nil)

@@ -79,7 +79,7 @@ func structures(t testing.TB, ar []byte) []structure {
 // healed heals and repairs an archive as cdfz repair does.
 func healed(t testing.TB, ar []byte) []byte {
 	f := faultio.NewFile(ar)
-	h, err := repair.Heal(context.Background(), f, f.Size(), &repair.HealOptions{Workers: 1})
+	h, err := repair.Heal(context.Background(), f, f.Size(), &repair.Options{Workers: 1})
 	require.NoError(t, err)
 	defer h.Close()
 	p, err := repair.Repair(context.Background(), h, h.Size(), nil)

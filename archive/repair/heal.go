@@ -11,17 +11,6 @@ import (
 	"github.com/cdfz-format/cdfz/archive/verify"
 )
 
-// HealOptions control Heal. Nil and the zero value mean the defaults.
-type HealOptions struct {
-	Workers int   // goroutines that decode; 0: GOMAXPROCS
-	Memory  int64 // bytes, as in parity.Options
-	Quick   bool  // as in Options, where structures are repaired to find the parity
-	// CutAfter allows to cut off bytes after the archive.
-	CutAfter bool
-	// Second, if not nil, is a second copy of the archive. What parity cannot heal is taken from it.
-	Second *Second
-}
-
 // Healed is the result of Heal: an archive as it is after damage was healed from its parity. It
 // still reads the damaged archive. The caller must close it.
 type Healed struct {
@@ -39,7 +28,7 @@ type Healed struct {
 	Copied int64
 
 	ctx    context.Context
-	o      *HealOptions
+	o      *Options
 	r      io.ReaderAt
 	size   int64
 	layers []*overlay // each reads its predecessor
@@ -58,9 +47,9 @@ type Healed struct {
 // blocks, all of the copy is read. ErrOtherImage and ErrOtherLayout mean that nothing is taken from it.
 //
 // An archive without parity is no error. Errors are those of r and of the second copy.
-func Heal(ctx context.Context, r io.ReaderAt, size int64, o *HealOptions) (*Healed, error) {
+func Heal(ctx context.Context, r io.ReaderAt, size int64, o *Options) (*Healed, error) {
 	if o == nil {
-		o = &HealOptions{}
+		o = &Options{}
 	}
 	h := &Healed{ctx: ctx, o: o, r: r, size: size}
 	if err := h.run(); err != nil {

@@ -31,7 +31,7 @@ func Preview(ctx context.Context, r io.ReaderAt, size int64, rep *verify.Report,
 	if o == nil {
 		o = &verify.Options{}
 	}
-	h, err := Heal(ctx, r, size, &HealOptions{Workers: o.Workers, Memory: o.Memory, CutAfter: true})
+	h, err := Heal(ctx, r, size, &Options{Workers: o.Workers, Memory: o.Memory, CutAfter: true})
 	if err != nil {
 		return nil, err
 	}

@@ -29,13 +29,24 @@ import (
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
-// Options control Repair. Nil and the zero value mean the defaults.
+// Options control Heal, Repair and Salvage. Nil and the zero value mean the defaults.
 type Options struct {
-	// Quick reads the stored bytes of a block only if the copies of its row contradict
-	// each other. Other damaged blocks then remain undetected.
+	// Quick makes Repair read the stored bytes of a block only if the copies of its row contradict
+	// each other. Other damaged blocks then remain undetected. Heal does so where it repairs
+	// structures to find the parity.
 	Quick bool
-	// Progress, if not nil, is called with the number of archive bytes done so far.
+	// Progress, if not nil, is called by Repair and Salvage with the number of archive bytes done so
+	// far. With Salvage it may begin again at 0.
 	Progress func(done int64)
+
+	// These are for Heal.
+	Workers int   // goroutines that decode; 0: GOMAXPROCS
+	Memory  int64 // bytes, as in parity.Options
+	// CutAfter allows to cut off bytes after the archive.
+	CutAfter bool
+	// Second, if not nil, is a second copy of the archive, which may be damaged, too. What parity cannot
+	// heal is taken from it.
+	Second *io.SectionReader
 }
 
 // Repaired is the result of Repair: an archive whose structures are derived from the

@@ -40,13 +40,6 @@ type Salvaged struct {
 	vars   []int           // number of the variable with each segment
 }
 
-// SalvageOptions control Salvage. Nil and the zero value mean the defaults.
-type SalvageOptions struct {
-	// Progress, if not nil, is called with the number of archive bytes done so far. It
-	// may begin again at 0.
-	Progress func(done int64)
-}
-
 // Salvage searches a damaged archive for its blocks: first where the index puts them, then
 // in the whole file, by local headers, then where the central directory puts them. A block
 // is found if its stored bytes have their checksum, which must be that of the index if it
@@ -57,9 +50,9 @@ type SalvageOptions struct {
 // copy. Otherwise the error is ErrCorrupt. ErrNotArchive means that nothing of an archive
 // was found. ErrVersion means that the end line or the plan is intact and needs a newer
 // reader.
-func Salvage(ctx context.Context, r io.ReaderAt, size int64, o *SalvageOptions) (*Salvaged, error) {
+func Salvage(ctx context.Context, r io.ReaderAt, size int64, o *Options) (*Salvaged, error) {
 	if o == nil {
-		o = &SalvageOptions{}
+		o = &Options{}
 	}
 	x := newSalvager(ctx, r, size, o.Progress)
 	if err := x.run(); err != nil {

@@ -29,16 +29,10 @@ var (
 	ErrOtherLayout = errors.New("the copy holds the same netCDF file, but is another archive of it")
 )
 
-// Second is a second copy of an archive, which may be damaged, too.
-type Second struct {
-	R    io.ReaderAt
-	Size int64 // bytes
-}
-
 // fromSecond takes what is damaged from the second copy. What its first look leaves, a second one may heal, with
 // the parity of both.
 func (h *Healed) fromSecond() error {
-	b := newOverlay(h.o.Second.R, h.o.Second.Size) // unreadable sectors are zero
+	b := newOverlay(h.o.Second, h.o.Second.Size()) // unreadable sectors are zero
 	defer b.Close()
 	left, lost, err := damageOf(h.ctx, h.now(), h.size)
 	if err != nil || len(left) == 0 && !lost {
@@ -267,7 +261,7 @@ func backOf(x *evidence.Finder) int64 {
 
 // mended returns the copy as its own parity and a repair would make it. The caller must call done.
 func (h *Healed) mended(b *overlay) (whole *overlay, done func(), err error) {
-	own, err := Heal(h.ctx, b, b.Size(), &HealOptions{Workers: h.o.Workers, Memory: h.o.Memory, CutAfter: true})
+	own, err := Heal(h.ctx, b, b.Size(), &Options{Workers: h.o.Workers, Memory: h.o.Memory, CutAfter: true})
 	if err != nil {
 		return nil, nil, inSecond(err)
 	}
@@ -385,6 +379,6 @@ func (h *Healed) Prove(ctx context.Context, p *Repaired) error {
 	if _, err := p.Commit(ctx, l); err != nil {
 		return err
 	}
-	_, err := verify.Walk(ctx, l, l.Size(), &verify.WalkOptions{Workers: h.o.Workers, Memory: h.o.Memory})
+	_, err := verify.Walk(ctx, l, l.Size(), &verify.Options{Workers: h.o.Workers, Memory: h.o.Memory})
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -51,7 +52,7 @@ func hit(ar []byte, random bool, list ...structure) []byte {
 func secondOf(t testing.TB, f repair.File, bad, second []byte) (*repair.Repaired, error) {
 	t.Helper()
 	ctx := context.Background()
-	h, err := repair.Heal(ctx, bytes.NewReader(bad), int64(len(bad)), &repair.HealOptions{Workers: 1, Second: &repair.Second{R: bytes.NewReader(second), Size: int64(len(second))}})
+	h, err := repair.Heal(ctx, bytes.NewReader(bad), int64(len(bad)), &repair.Options{Workers: 1, Second: io.NewSectionReader(bytes.NewReader(second), 0, int64(len(second)))})
 	if err != nil {
 		return nil, err
 	}
@@ -228,7 +229,7 @@ func TestSecondReads(t *testing.T) {
 	bad := bytes.Clone(ar)
 	bad[len(bad)/2] ^= 1
 	c := &archivetest.CountingReaderAt{R: bytes.NewReader(ar)}
-	h, err := repair.Heal(context.Background(), bytes.NewReader(bad), int64(len(bad)), &repair.HealOptions{Second: &repair.Second{R: c, Size: int64(len(ar))}})
+	h, err := repair.Heal(context.Background(), bytes.NewReader(bad), int64(len(bad)), &repair.Options{Second: io.NewSectionReader(c, 0, int64(len(ar)))})
 	require.NoError(t, err)
 	defer h.Close()
 	require.EqualValues(t, 1, h.Copied)

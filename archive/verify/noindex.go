@@ -25,21 +25,14 @@ type Walked struct {
 	SHA256    string // of the image, from its bytes
 }
 
-// WalkOptions control Walk. Nil and the zero value mean the defaults.
-type WalkOptions struct {
-	Workers  int              // goroutines that decode; 0: GOMAXPROCS
-	Memory   int64            // bytes, as in archive.CopyOptions; 0: archive.DefaultMemory
-	Progress func(done int64) // of the image bytes, or nil
-}
-
 // Walk restores the image of an archive along a path that does not need the index: it
 // follows the local headers from the first byte on. Only the SHA-256 of the image is kept.
 // It is an independent proof that the archive holds the image. Verify checks more.
 //
 // Damage is ErrCorrupt. Errors of reads are wrapped.
-func Walk(ctx context.Context, file io.ReaderAt, size int64, o *WalkOptions) (*Walked, error) {
+func Walk(ctx context.Context, file io.ReaderAt, size int64, o *Options) (*Walked, error) {
 	if o == nil {
-		o = &WalkOptions{}
+		o = &Options{}
 	}
 	r := ioat.Bind(ctx, file)
 	w := evidence.NewWalker(r, size)

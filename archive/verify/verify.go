@@ -24,17 +24,17 @@ import (
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
-// Options control Verify. Nil and the zero value mean the defaults.
+// Options control Verify and Walk. Nil and the zero value mean the defaults.
 type Options struct {
 	Workers int   // goroutines that decode; 0: GOMAXPROCS
 	Memory  int64 // bytes, as in archive.CopyOptions; 0: archive.DefaultMemory
-	// SHA256 makes Verify compute the SHA-256 of the image in any case. Otherwise the sum of the
+	// SHA256 makes Verify compute the SHA-256 of the image in any case, as Walk does. Otherwise the sum of the
 	// image's pieces suffices, if the archive has it. It has 128 bits and detects damage as
 	// surely, but not forgery. Only it can be computed on several goroutines.
 	SHA256 bool
 	// Progress, if not nil, is called with the number of bytes done so far, those of the
-	// archive and those of the image together. It is not called by two goroutines at the
-	// same time.
+	// archive and those of the image together, with Walk those of the image. It is not called by two
+	// goroutines at the same time.
 	Progress func(done int64)
 }
 

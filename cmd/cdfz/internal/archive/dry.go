@@ -255,7 +255,7 @@ func (v *archiver) sampleOne(ctx context.Context, j *cli.Job) (size, stored int6
 		}
 	}
 	if v.proof.name != "" {
-		if _, err := verify.Walk(ctx, made, made.Size(), &verify.WalkOptions{Workers: j.Limits.Workers, Memory: j.Limits.BlockMemory()}); err != nil {
+		if _, err := verify.Walk(ctx, made, made.Size(), &verify.Options{Workers: j.Limits.Workers, Memory: j.Limits.BlockMemory()}); err != nil {
 			return 0, 0, err
 		}
 	}

@@ -345,7 +345,7 @@ func (v *checker) image(ctx context.Context, j *cli.Job, path string, size int64
 		}
 		return image{info.ImageSize, info.SHA256}, nil
 	}
-	w, err := verify.Walk(ctx, in.R, in.Size, &verify.WalkOptions{Workers: j.Limits.Workers, Memory: j.Limits.BlockMemory(), Progress: j.Term.Step(in.Name, size, 0, 1)})
+	w, err := verify.Walk(ctx, in.R, in.Size, &verify.Options{Workers: j.Limits.Workers, Memory: j.Limits.BlockMemory(), Progress: j.Term.Step(in.Name, size, 0, 1)})
 	if err != nil {
 		return image{}, fileio.ExplainNotArchive(in, err)
 	}

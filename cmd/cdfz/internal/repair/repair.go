@@ -216,8 +216,8 @@ func (w *work) close() {
 func (w *work) needsCopy() bool { return w.p == nil || len(w.p.Damage) > 0 }
 
 // mend heals and repairs an archive without writing. The caller must close the result.
-func (v *repairer) mend(ctx context.Context, j *cli.Job, in *fileio.Input, second *repair.Second) (*work, error) {
-	h, err := repair.Heal(ctx, in.R, in.Size, &repair.HealOptions{Workers: j.Limits.Workers, Memory: j.Limits.BlockMemory(), Quick: v.quick, CutAfter: v.run.Rules.Force, Second: second})
+func (v *repairer) mend(ctx context.Context, j *cli.Job, in *fileio.Input, second *io.SectionReader) (*work, error) {
+	h, err := repair.Heal(ctx, in.R, in.Size, &repair.Options{Workers: j.Limits.Workers, Memory: j.Limits.BlockMemory(), Quick: v.quick, CutAfter: v.run.Rules.Force, Second: second})
 	if err != nil {
 		return nil, err
 	}

@@ -98,7 +98,7 @@ func (v *repairer) mendFrom(ctx context.Context, j *cli.Job, in *fileio.Input, f
 		other.Close()
 		return fail(errors.New("it is the same file"))
 	}
-	w, err := v.mend(ctx, j, in, &repair.Second{R: other.R, Size: other.Size})
+	w, err := v.mend(ctx, j, in, io.NewSectionReader(other.R, 0, other.Size))
 	switch {
 	case err == nil:
 		w.from, w.second = shown, other
@@ -123,7 +123,7 @@ func (v *repairer) mendFrom(ctx context.Context, j *cli.Job, in *fileio.Input, f
 
 // replace replaces an archive by another one of the same netCDF file, which is read without its index first.
 func (v *repairer) replace(ctx context.Context, j *cli.Job, in, other *fileio.Input) (*repairReport, error) {
-	if _, err := verify.Walk(ctx, other.R, other.Size, &verify.WalkOptions{Workers: j.Limits.Workers, Memory: j.Limits.BlockMemory()}); err != nil {
+	if _, err := verify.Walk(ctx, other.R, other.Size, &verify.Options{Workers: j.Limits.Workers, Memory: j.Limits.BlockMemory()}); err != nil {
 		return nil, err
 	}
 	t := j.Target(in.Name, in)

@@ -46,7 +46,7 @@ func (v *restorer) salvage(ctx context.Context, j *cli.Job, sum *restoreSum) err
 	}
 	defer dst.Abort()
 	start := time.Now()
-	s, err := repair.Salvage(ctx, in.R, in.Size, &repair.SalvageOptions{Progress: j.Term.Step(in.Name, in.Size, 0, 2)})
+	s, err := repair.Salvage(ctx, in.R, in.Size, &repair.Options{Progress: j.Term.Step(in.Name, in.Size, 0, 2)})
 	if err != nil {
 		return fileio.ExplainNotArchive(in, err)
 	}
