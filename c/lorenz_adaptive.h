@@ -39,10 +39,10 @@ typedef struct {
 	probability second[9][8][8];
 } adaptive;
 
-/* Returns the number of states that a decoder keeps, for elements up to far before it. */
+/* Returns the number of states that a decoder keeps: those of a group, and of elements up to far before it. */
 static uint64_t adaptive_states(uint64_t far)
 {
-	uint64_t ring = 16;
+	uint64_t ring = GROUP;
 	while (ring <= far && ring <= MAX_DISTANCE + 1)
 		ring *= 2;
 	return ring;
@@ -105,8 +105,7 @@ static inline unsigned state_sign(uint16_t state)
 /* 0, 1 or 2 for a sign number below, equal to or above 0. */
 static inline unsigned state_direction(uint16_t state)
 {
-	unsigned s = state & 7;
-	return s < 2 ? 0 : s == 2 ? 1 : 2;
+	return 0x290 >> (2 * (state & 7)) & 3;
 }
 
 static inline unsigned state_q(uint16_t state, int32_t e)
@@ -115,102 +114,113 @@ static inline unsigned state_q(uint16_t state, int32_t e)
 	return q < 0 ? 0 : q > 8 ? 8 : (unsigned)q;
 }
 
-/* Decodes the residual of an element, given the states around it, and returns the state
- * of the element in *state. */
-static inline bool adaptive_residual(adaptive *a, unsigned width, uint64_t *r, uint16_t *state)
+/* Decodes what precedes the residuals of a group. */
+static bool adaptive_group(adaptive *a, unsigned width)
 {
-	const uint16_t *states = a->states;
-	uint64_t ring = a->ring, i = a->i;
-	uint16_t s1 = states[(i - 1) & ring], s2 = states[(i - 2) & ring];
-	uint16_t sn = states[(i - a->n_distance) & ring], sb = states[(i - a->b_distance) & ring];
-	uint16_t after = states[(i - a->n_distance + 1) & ring], before = states[(i - a->n_distance - 1) & ring];
-	int32_t expected = 3 * state_size(s1) + state_size(s2) + 2 * state_size(sn) + state_size(after) + state_size(before);
-	int32_t e = (expected + 8) >> 4, f = expected >> 1 & 7;
-	unsigned z = e < 3 ? (unsigned)e : 3, used = z == 3 ? 2 : 4;
-
-	probability *context[4];
-	context[0] = a->contexts + CONTEXT_0 + ((e < 11 ? e : 11) * 8 + f) * NODES;
-	context[1] = a->contexts + CONTEXT_1 + ((z * 9 + state_q(s1, e)) * 9 + state_q(sn, e)) * NODES;
-	context[2] = context[3] = NULL;
-	if (used == 4) {
-		context[2] = a->contexts + CONTEXT_2 + ((z * 9 + state_q(sb, e)) * 9 + state_q(s2, e)) * NODES;
-		context[3] = a->contexts + CONTEXT_3 + (((z * 5 + state_sign(s1)) * 5 + state_sign(sn)) * 3 + state_direction(sb)) * NODES;
-	}
-	int32_t k = e < (int32_t)width - 1 ? e : (int32_t)width - 1;
-	bool first = true, up = false;
-	unsigned b;
-	for (;;) {
-		int32_t node = k - e + 8;
-		node = node < 0 ? 0 : node > 15 ? 15 : node;
-		probability *p[4];
-		for (unsigned j = 0; j < used; j++)
-			p[j] = context[j] + node;
-		bool above = coder_mixed(&a->c, p, a->weights[z][node], used, 6);
-		if (first)
-			up = above;
-		first = false;
-		if (above != up) {
-			b = (unsigned)(up ? k : k + 1);
-			break;
-		}
-		k += up ? 1 : -1;
-		if (k < 0 || k == (int32_t)width) {
-			b = (unsigned)(up ? k : 0);
-			break;
-		}
-	}
-	if (b == 0) {
-		*r = 0;
-		*state = 2;
-		return true;
-	}
-	unsigned t = a->shift;
-	unsigned signs = (state_direction(s1) * 3 + state_direction(sn)) * 3 + state_direction(sb);
-	bool negative = coder_adaptive(&a->c, &a->sign[signs][(b < 3 ? b : 3) - 1]);
-	uint64_t x = (uint64_t)1 << (b - 1);
-	if (b >= t + 2) {
-		int32_t nearby = (int32_t)b - e + 3;
-		nearby = nearby < 0 ? 0 : nearby > 7 ? 7 : nearby;
-		uint64_t bit = coder_adaptive(&a->c, &a->second[b < 8 ? b : 8][nearby][f]);
-		x |= bit << (b - 2);
-	}
-	if (b >= t + 3) {
-		uint64_t low;
-		if (!bits_read(&a->low, b - 2 - t, &low))
-			return false;
-		x |= low << t;
-	}
-	unsigned size = 2 * b - 1 + (b >= 2 && x >> (b - 2) & 1);
-	unsigned sign = x == 1 ? 1 : 2;
-	*state = (uint16_t)(size << 3 | (negative ? 2 - sign : 2 + sign));
-	*r = negative ? 0 - x : x;
-	return true;
+	a->empty = coder_adaptive(&a->c, &a->group[a->history]);
+	a->history = (a->history << 1 | a->empty) & 7;
+	if (a->zeros && !a->empty)
+		a->shift = coder_tree(&a->c, a->trailing[a->shift], 6);
+	return a->shift < width && a->c.zeros <= 3;
 }
 
-/* Decodes the next residual in lanes of width bits. */
-static inline bool adaptive_next(adaptive *a, unsigned width, bool masked, uint64_t *r)
+/* Decodes the states of the next n elements, which are in one group and not masked. Nothing depends on their
+ * low bits. */
+static bool adaptive_run(adaptive *a, int32_t width, uint64_t n)
 {
-	uint16_t state = 2;
-	*r = 0;
-	if (masked) {
-		state = (uint16_t)(state_size(a->states[(a->i - 1) & a->ring]) << 3 | 2);
-	} else {
-		if (a->unmasked % GROUP == 0) {
-			a->empty = coder_adaptive(&a->c, &a->group[a->history]);
-			a->history = (a->history << 1 | a->empty) & 7;
-			if (a->zeros && !a->empty) {
-				a->shift = coder_tree(&a->c, a->trailing[a->shift], 6);
-				if (a->shift >= width)
-					return false;
-			}
+	coder c = a->c; /* in registers */
+	uint16_t *states = a->states;
+	uint64_t ring = a->ring, i = a->i;
+	uint16_t s1 = states[(i - 1) & ring], s2 = states[(i - 2) & ring];
+	for (uint64_t end = i + n; i < end; i++) {
+		uint16_t sn = states[(i - a->n_distance) & ring], sb = states[(i - a->b_distance) & ring];
+		uint16_t after = states[(i - a->n_distance + 1) & ring], before = states[(i - a->n_distance - 1) & ring];
+		int32_t expected = 3 * state_size(s1) + state_size(s2) + 2 * state_size(sn) + state_size(after) + state_size(before);
+		int32_t e = (expected + 8) >> 4, f = expected >> 1 & 7;
+		unsigned z = e < 3 ? (unsigned)e : 3;
+		probability *context[4];
+		context[0] = a->contexts + CONTEXT_0 + ((e < 11 ? e : 11) * 8 + f) * NODES;
+		context[1] = a->contexts + CONTEXT_1 + ((z * 9 + state_q(s1, e)) * 9 + state_q(sn, e)) * NODES;
+		context[2] = context[3] = NULL;
+		if (z < 3) {
+			context[2] = a->contexts + CONTEXT_2 + ((z * 9 + state_q(sb, e)) * 9 + state_q(s2, e)) * NODES;
+			context[3] = a->contexts + CONTEXT_3 + (((z * 5 + state_sign(s1)) * 5 + state_sign(sn)) * 3 + state_direction(sb)) * NODES;
 		}
-		a->unmasked++;
-		if (!a->empty && !adaptive_residual(a, width, r, &state))
-			return false;
+		weight (*weights)[4] = a->weights[z];
+
+		int32_t k = e < width - 1 ? e : width - 1, step = 0, b = -1;
+		if (z == 3 && e + 1 < width) {
+			/* There is a second question after any answer to the first. It is mixed for both answers before
+			 * that is known. */
+			probability *p[2] = {context[0] + 8, context[1] + 8};
+			const probability *p7[2] = {context[0] + 7, context[1] + 7}, *p9[2] = {context[0] + 9, context[1] + 9};
+			mixture m7 = mixture_of(c.tables, p7, weights[7], 2), m9 = mixture_of(c.tables, p9, weights[9], 2);
+			uint32_t first = coder_mixed(&c, p, weights[8], 2, 6);
+			unsigned node = 7 + (first & 2);
+			p[0] = context[0] + node;
+			p[1] = context[1] + node;
+			uint32_t second = coder_mixture(&c, m7 ^ ((m7 ^ m9) & first), p, weights[node], 2, 6);
+			step = (int32_t)(first & 2) - 1;
+			k += step;
+			if (first != second)
+				b = k + (step < 0);
+			else if ((k += step) == width)
+				b = k;
+		}
+		while (b < 0) {
+			int32_t node = k - e + 8;
+			node = node < 0 ? 0 : node > 15 ? 15 : node;
+			uint32_t above;
+			if (z == 3) {
+				probability *p[2] = {context[0] + node, context[1] + node};
+				above = coder_mixed(&c, p, weights[node], 2, 6);
+			} else {
+				probability *p[4] = {context[0] + node, context[1] + node, context[2] + node, context[3] + node};
+				above = coder_mixed(&c, p, weights[node], 4, 6);
+			}
+			int32_t answer = (int32_t)(above & 2) - 1;
+			if (step == 0)
+				step = answer;
+			else if (answer != step) {
+				b = k + (step < 0);
+				break;
+			}
+			k += step;
+			if (k < 0 || k == width)
+				b = k + (step < 0);
+		}
+
+		uint16_t state = 2;
+		if (b > 0) {
+			unsigned signs = (state_direction(s1) * 3 + state_direction(sn)) * 3 + state_direction(sb);
+			uint32_t negative = coder_adaptive_mask(&c, &a->sign[signs][(b < 3 ? b : 3) - 1]);
+			uint32_t size = 2 * (uint32_t)b - 1, sign = b == 1 ? 1 : 2;
+			if (b >= (int32_t)a->shift + 2) {
+				int32_t nearby = b - e + 3;
+				nearby = nearby < 0 ? 0 : nearby > 7 ? 7 : nearby;
+				size += coder_adaptive(&c, &a->second[b < 8 ? b : 8][nearby][f]);
+			}
+			state = (uint16_t)(size << 3 | (2 + ((sign ^ negative) - negative)));
+		}
+		states[i & ring] = state;
+		s2 = s1;
+		s1 = state;
 	}
-	a->states[a->i & a->ring] = state;
-	a->i++;
-	return a->c.zeros <= 3;
+	a->c = c;
+	a->i = i;
+	return c.zeros <= 3;
+}
+
+/* Reads the low bits of the residual of an element and returns it. Branches on the size would be unpredictable. */
+static inline bool adaptive_residual(bits *low, unsigned shift, uint16_t state, uint64_t *r)
+{
+	uint32_t size = state >> 3, b = (size + 1) >> 1, count = b > shift + 2 ? b - 2 - shift : 0;
+	uint64_t rest, negative = 0 - (uint64_t)(state_sign(state) < 2);
+	if (!bits_read(low, count, &rest))
+		return false;
+	uint64_t top = (uint64_t)(3 ^ (size & 1)) << 62 >> ((64 - b) & 63) & (0 - (uint64_t)(b > 0));
+	*r = ((top | rest << shift) ^ negative) - negative;
+	return true;
 }
 
 #endif

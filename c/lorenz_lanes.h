@@ -104,11 +104,34 @@ static bool FN(groups_read)(groups *g, LANE *out, uint64_t count)
  * none of them is masked. */
 static bool FN(adaptive_read)(adaptive *a, const uint8_t *kinds, LANE *out, uint64_t n)
 {
-	for (uint64_t i = 0; i < n; i++) {
-		uint64_t r;
-		if (!adaptive_next(a, BITS, kinds != NULL && kinds[i] != 0, &r))
+	for (uint64_t i = 0; i < n;) {
+		if (kinds != NULL && kinds[i] != 0) {
+			a->states[a->i & a->ring] = (uint16_t)(state_size(a->states[(a->i - 1) & a->ring]) << 3 | 2);
+			a->i++;
+			out[i++] = 0;
+			continue;
+		}
+		if (a->unmasked % GROUP == 0 && !adaptive_group(a, BITS))
 			return false;
-		out[i] = (LANE)r;
+		uint64_t end = i + GROUP - a->unmasked % GROUP, run = 1;
+		while (i + run < end && i + run < n && (kinds == NULL || kinds[i + run] == 0))
+			run++;
+		a->unmasked += run;
+		if (a->empty) {
+			for (uint64_t j = 0; j < run; j++) {
+				a->states[a->i++ & a->ring] = 2;
+				out[i++] = 0;
+			}
+			continue;
+		}
+		uint64_t first = a->i, r;
+		if (!adaptive_run(a, BITS, run))
+			return false;
+		for (uint64_t j = 0; j < run; j++) {
+			if (!adaptive_residual(&a->low, a->shift, a->states[(first + j) & a->ring], &r))
+				return false;
+			out[i++] = (LANE)r;
+		}
 	}
 	return true;
 }

@@ -106,7 +106,7 @@ static uint8_t matches_literal(matches *m, const uint8_t *out, uint64_t at, unsi
 			matches_slot(m, 0, keys[0], node), matches_slot(m, 1, keys[1], node), matches_slot(m, 2, keys[2], node),
 			&m->fourth[m->kind][agreement][node]
 		};
-		node = 2 * node + coder_mixed(&m->c, p, w, 4, 14);
+		node = 2 * node + (coder_mixed(&m->c, p, w, 4, 14) & 1);
 	}
 	return (uint8_t)node;
 }

@@ -148,7 +148,7 @@ static inline bool bits_read(bits *b, unsigned count, uint64_t *v)
 {
 	if (count > b->length - b->at)
 		return false;
-	if (count <= 32) {
+	if (count <= 56) {
 		*v = bits_peek(b) & (((uint64_t)1 << count) - 1);
 		b->at += count;
 		return true;
