@@ -14,7 +14,7 @@ func (e *Encoder) asText(dst, src []byte, start int) []byte {
 	if e.p.Type != Char && (e.size > 1 || !e.choices.text.bytes || !text.Promising(src)) {
 		return dst
 	}
-	if n := len(dst) - start; n > 0 && e.p.Type != Char && !e.choices.all && len(src) <= tinyBlock && n < len(src)/goodRatio {
+	if n := len(dst) - start; n > 0 && e.p.Type != Char && n < len(src)/e.choices.text.ratio {
 		return dst
 	}
 	end := len(dst)

@@ -19,16 +19,16 @@ var levels = [...]choices{
 		cells:        32,
 		modes: modes{
 			repeats:    repeatLimits{saving: saving{1, 16}, share: 0.12},
-			references: referenceLimits{saving: saving{1, 32}, differences: saving{1, 8}, bits: 9, run: 256, far: true},
+			references: referenceLimits{least: 4, saving: saving{1, 32}, differences: saving{1, 8}, hopeless: 1.25, bits: 9, run: 256, far: true},
 		},
 		fields: modes{
 			dictionaryFrom: 9,
 			repeats:        repeatLimits{saving: saving{1, 16}, share: 0.15, cost: 1. / 16, few: true},
-			references:     referenceLimits{saving: saving{1, 32}, differences: saving{1, 8}, bits: 7, run: 64},
+			references:     referenceLimits{saving: saving{1, 32}, differences: saving{1, 8}, hopeless: 1.25, bits: 7, run: 64},
 		},
 		adaptive: adaptiveLimits{dense: true, sample: 2048, saving: saving{3, 10}, sparse: saving{1, 7}},
-		text:     textLimits{bytes: true, careful: math.MaxInt},
-		parts:    true,
+		text:     textLimits{bytes: true, ratio: 4, careful: math.MaxInt},
+		parts:    50,
 		matches:  matchLimits{longest: shortMatches, table: 64, tries: 48, saving: saving{1, 5}},
 	},
 	Fast: {
@@ -50,15 +50,15 @@ var levels = [...]choices{
 		cells:        32,
 		modes: modes{
 			repeats:    repeatLimits{saving: saving{1, 64}, share: 0.12},
-			references: referenceLimits{saving: saving{1, 64}, differences: saving{1, 64}, bits: 9, shortBits: 28, run: 256, far: true},
+			references: referenceLimits{least: 4, saving: saving{1, 64}, differences: saving{1, 64}, hopeless: 1.25, bits: 9, shortBits: 28, run: 256, far: true},
 		},
 		fields: modes{
 			repeats:    repeatLimits{saving: saving{1, 64}, share: 0.12},
-			references: referenceLimits{saving: saving{1, 64}, differences: saving{1, 64}, bits: 7, run: 64},
+			references: referenceLimits{saving: saving{1, 64}, differences: saving{1, 64}, hopeless: 1.25, bits: 7, run: 64},
 		},
 		adaptive: adaptiveLimits{dense: true, sample: 2048, saving: saving{1, 64}, sparse: saving{1, 64}},
-		text:     textLimits{bytes: true, careful: math.MaxInt},
-		parts:    true,
+		text:     textLimits{bytes: true, ratio: 4, careful: math.MaxInt},
+		parts:    50,
 		matches:  matchLimits{longest: shortMatches, short: shortMatches / 4, table: 64, tries: 48, saving: saving{1, 16}},
 	},
 	Max: {
@@ -69,15 +69,15 @@ var levels = [...]choices{
 		cells:        32,
 		modes: modes{
 			repeats:    repeatLimits{share: 0.12},
-			references: referenceLimits{bits: 9, shortBits: 28, run: 256, far: true},
+			references: referenceLimits{hopeless: math.Inf(1), bits: 9, shortBits: 28, run: 256, far: true},
 		},
 		fields: modes{
 			repeats:    repeatLimits{share: 0.12},
-			references: referenceLimits{bits: 3.5, run: 64},
+			references: referenceLimits{hopeless: math.Inf(1), bits: 3.5, run: 64},
 		},
 		adaptive: adaptiveLimits{dense: true, sample: 2048},
-		text:     textLimits{bytes: true, careful: math.MaxInt},
-		parts:    true,
+		text:     textLimits{bytes: true, ratio: math.MaxInt, careful: math.MaxInt},
+		parts:    math.MaxInt,
 		matches:  matchLimits{longest: matches.MaxLen, table: matches.MaxTable, tries: 200},
 	},
 }
@@ -99,7 +99,7 @@ func choicesFor(level Level, typ Type, n int) choices {
 		c.special.share, c.special.many = 0.8, math.MaxInt
 	}
 	if n <= c.small {
-		c.dictionaryFrom, c.cells, c.references.run, c.parts = 0, 0, 0, false
+		c.dictionaryFrom, c.cells, c.references.run, c.parts = 0, 0, 0, 0
 		// Estimates for fields promise more than the adaptive mode keeps.
 		c.adaptive = adaptiveLimits{dense: typ != Float32, sample: 256, each: true, saving: saving{1, 5}, sparse: c.adaptive.sparse}
 	}
@@ -127,7 +127,7 @@ type choices struct {
 	fields       modes // for Float32
 	adaptive     adaptiveLimits
 	text         textLimits
-	parts        bool // stacks are tried in parts
+	parts        int // stacks are tried in parts, unless they are already so many times shorter
 	matches      matchLimits
 }
 
@@ -162,8 +162,10 @@ type repeatLimits struct {
 
 // referenceLimits are when references are tried.
 type referenceLimits struct {
+	least       int // bytes of an element from which on they are tried
 	saving      saving
 	differences saving  // of the differences, if coded as in the adaptive mode
+	hopeless    float64 // share of the bytes in the best other mode from which on differences are not coded like this
 	bits        float64 // estimated bits of a value, for each byte in the best other mode, up to which they are tried
 	shortBits   float64 // the same for values that take less than refShort
 	run         int     // values in each of the runs on which they are estimated, 0 if they are not tried
@@ -182,6 +184,7 @@ type adaptiveLimits struct {
 // textLimits are how text is tried.
 type textLimits struct {
 	bytes   bool // for other bytes than Char
+	ratio   int  // these are not tried if they are already so many times shorter
 	careful int  // length of blocks up to which repeats are chosen with care
 }
 
@@ -221,7 +224,6 @@ const (
 	matchLeast   = 256   // bytes in the best other mode from which on matches are tried, unless all is
 	matchNew     = 2.5   // matches are not tried if more bytes than so many times their limit were not there before
 	textSaving   = 16    // text must save 1/textSaving of a block of numbers, since ranges of it cannot be decoded
-	goodRatio    = 16    // text is not tried for a short block of numbers that is already so many times shorter
 	narrowFavour = 0.99  // factor of the cost of numbers of 4 bytes, which decode in half the time
 	plainFavour  = 0.9   // factor of the estimated cost without a transform, which is often too high
 	betterModel  = 0.997 // another predictor of the adaptive mode must cost less than this part of the first

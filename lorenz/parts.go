@@ -31,7 +31,7 @@ func (p Params) rows(n int, inner []int) Params {
 func (e *Encoder) parts(dst, src []byte, start int, encode func(Params, []byte) []byte) []byte {
 	rows, inner := e.p.stack()
 	size, whole := len(src)/rows, len(dst)-start
-	if !e.p.Stack || !e.choices.parts || rows < 2 || size < partLeast || whole <= rows*partHead {
+	if !e.p.Stack || e.choices.parts == 0 || rows < 2 || size < partLeast || whole <= max(rows*partHead, len(src)/e.choices.parts) {
 		return dst
 	}
 	rowsAs := func(from, to int) []byte { return encode(e.p.rows(to-from, inner), src[from*size:to*size]) }

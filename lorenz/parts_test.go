@@ -47,17 +47,19 @@ func TestStacks(t *testing.T) {
 func TestPartsAreShorter(t *testing.T) {
 	for _, c := range []struct {
 		row     int // elements
+		period  int // of the second one
 		shorter []Level
 	}{
-		{1600, []Level{Thorough, Max}},     // Default does not try such short stacks
-		{3000, []Level{Default, Thorough}}, // roundTrip leaves Max out
+		{1600, 1000, []Level{Thorough, Max}},     // Default does not try such short stacks
+		{3000, 1000, []Level{Default, Thorough}}, // roundTrip leaves Max out
+		{3000, 7, nil},                           // already short
 	} {
 		var raw []byte
 		for i := range c.row {
 			raw = appendValue(raw, Float32, float64(i*i)/8)
 		}
 		for i := range c.row {
-			raw = appendValue(raw, Float32, float64(i%7)/100)
+			raw = appendValue(raw, Float32, float64(i*7919%c.period)/100)
 		}
 		raw = append(raw, raw[:4*c.row]...)
 		p := Params{Type: Float32, Dims: []int{3, c.row}}

@@ -20,7 +20,7 @@ var refNear = adaptive.Neighbours{North: 4, Below: 8}
 // tryReferences appends the block in modeReferences, without a predictor, if an estimate
 // favors it. size is the number of bytes in the best other mode.
 func (c *coder[T]) tryReferences(s *shape, dst, raw []byte, x *candidate[T], size int) []byte {
-	if s.references.run == 0 {
+	if s.references.run == 0 || s.size < s.references.least {
 		return dst
 	}
 	r := c.compact(&s.mask, x.y)
@@ -36,7 +36,7 @@ func (c *coder[T]) tryReferences(s *shape, dst, raw []byte, x *candidate[T], siz
 		return dst
 	}
 	other := *x
-	other.mode, other.pred = modeReferences, predict.Predictor{}
+	other.mode, other.pred, other.size = modeReferences, predict.Predictor{}, size
 	return c.write(s, dst, raw, &other, predict.Whole(s.n), false)
 }
 
@@ -55,6 +55,9 @@ func (c *coder[T]) references(s *shape, x *candidate[T], r []T) {
 	mid := len(c.w.Dst)
 	c.w.Write(c.refs.Diffs, false)
 	end := len(c.w.Dst)
+	if float64(end-start) > s.references.hopeless*float64(x.size) {
+		return
+	}
 	dst := c.adapt.Encode(c.w.Dst, c.refs.Diffs, []adaptive.Span{{Start: 0, End: len(r)}}, refNear)
 	if c.w.Dst = dst[:end]; len(dst)-end < s.references.differences.most(end-mid) {
 		c.w.Dst = append(dst[:mid], dst[end:]...)

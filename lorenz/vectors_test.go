@@ -218,7 +218,7 @@ func referring(raw []byte, ty Type, dims []int) []byte {
 }
 
 func writeReferences[T lane](s *shape, c *coder[T], raw []byte) []byte {
-	x := candidate[T]{mode: modeReferences, kind: mapOrder, y: lanesOf(nil, c.u, s)}
+	x := candidate[T]{mode: modeReferences, kind: mapOrder, y: lanesOf(nil, c.u, s), size: len(raw)}
 	return c.write(s, nil, raw, &x, predict.Whole(s.n), false)
 }
 
