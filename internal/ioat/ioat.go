@@ -1,6 +1,6 @@
-// Package ioat has common tools for reading through an io.ReaderAt: reading in full,
-// reading under a context, joining nearby reads, sharing one fetch among many callers,
-// and recycling buffers.
+// Package ioat has common tools for reading through an io.ReaderAt: reading in full, reading
+// under a context, joining nearby reads ([Runs], [Window]), and sharing one fetch among many
+// callers ([Chunks], [Singleflight]).
 //
 // A Source is what packages pass on: it has all that a reader can do, and Of makes it where a reader comes in.
 package ioat
