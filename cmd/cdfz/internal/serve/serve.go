@@ -80,7 +80,7 @@ to localhost, IP addresses, the host of --listen, the names in the certificate a
 				run.Term.Message("%s: %s", name, terminal.PlainText(err, name))
 			}
 			if !run.Term.Quiet {
-				o.Log = &lines{a: run}
+				o.Log = &lines{out: run.Term.Out}
 			}
 			if name, err := serveUntil(cmd.Context(), run, args[0], &o); err != nil {
 				var p *fs.PathError
@@ -145,13 +145,13 @@ func serveUntil(ctx context.Context, run *cli.Run, src string, o *flags) (name s
 
 // lines prints the access log. It is safe for concurrent use.
 type lines struct {
-	a  *cli.Run
-	mu sync.Mutex
+	mu  sync.Mutex
+	out *terminal.Output
 }
 
 // Write implements io.Writer.
 func (l *lines) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.a.Term.Out.Write(p)
+	return l.out.Write(p)
 }
