@@ -106,7 +106,7 @@ func (c *coder[T]) tryAdaptive(s *shape, dst, raw []byte, x *candidate[T], size 
 		return k * some.weight
 	}
 	other := *x
-	other.mode = modeAdaptive
+	other.mode, other.size = modeAdaptive, size
 	few := s.sample(a.few, s.adaptive.sample, at.North)
 	a.few = few.parts
 	many := s.sample(a.many, 2*s.adaptive.sample, at.North)
@@ -140,7 +140,9 @@ func (c *coder[T]) tryAdaptive(s *shape, dst, raw []byte, x *candidate[T], size 
 		mid := len(dst)
 		other.pred = x.pred
 		dst = c.write(s, dst, raw, &other, other.pred.Layout(s.n), false)
-		dst = shorter(dst, start, mid, saving{}.most)
+		if mid > start {
+			dst = shorter(dst, start, mid, saving{}.most)
+		}
 	}
 	return dst
 }

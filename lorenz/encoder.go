@@ -162,7 +162,7 @@ type candidate[T lane] struct {
 	cost    float64 // estimated bits
 
 	mode byte // modeGroups, modeAdaptive or modeReferences
-	size int  // bytes in the best other mode, for modeReferences
+	size int  // bytes in the best other mode, for modeReferences and for modeAdaptive, there 0 for any
 }
 
 // costWith returns the estimated bits of a candidate with a predictor.

@@ -58,8 +58,8 @@ func (c *coder[T]) references(s *shape, x *candidate[T], r []T) {
 	if float64(end-start) > s.references.hopeless*float64(x.size) {
 		return
 	}
-	dst := c.adapt.Encode(c.w.Dst, c.refs.Diffs, []adaptive.Span{{Start: 0, End: len(r)}}, refNear)
-	if c.w.Dst = dst[:end]; len(dst)-end < s.references.differences.most(end-mid) {
+	dst, ok := c.adapt.Encode(c.w.Dst, c.refs.Diffs, []adaptive.Span{{Start: 0, End: len(r)}}, refNear, s.references.differences.most(end-mid))
+	if c.w.Dst = dst[:end]; ok {
 		c.w.Dst = append(dst[:mid], dst[end:]...)
 		c.w.Dst[start] |= refAdaptive
 	}

@@ -1,14 +1,17 @@
 package lorenz
 
 import (
+	"math"
+
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 	"github.com/cdfz-format/cdfz/lorenz/internal/masks"
 	"github.com/cdfz-format/cdfz/lorenz/internal/predict"
 	"github.com/cdfz-format/cdfz/lorenz/internal/repeats"
 )
 
-// write appends a block with a layout.
+// write appends a block with a layout. One in modeAdaptive that does not save enough is not appended.
 func (c *coder[T]) write(s *shape, dst, raw []byte, x *candidate[T], l predict.Layout, again bool) []byte {
+	start := len(dst)
 	flags := byte(s.specials)
 	if x.pred.IsFloat() {
 		flags |= flagFloat
@@ -47,7 +50,14 @@ func (c *coder[T]) write(s *shape, dst, raw []byte, x *candidate[T], l predict.L
 	if x.mode == modeAdaptive {
 		a := &c.adapt
 		a.spans = spans(a.spans, &s.mask, 0, s.n)
-		dst, w.Dst = a.Encode(w.Dst, c.uncut(s, x, l), a.spans, near(s.dims)), nil
+		most := math.MaxInt
+		if x.size > 0 {
+			most = s.mostAdaptive(x.size) - (len(w.Dst) - start)
+		}
+		dst, ok := a.Encode(w.Dst, c.uncut(s, x, l), a.spans, near(s.dims), most)
+		if w.Dst = nil; !ok {
+			return dst[:start]
+		}
 		return dst
 	}
 	r := c.residuals(s, x, l)

@@ -12,7 +12,10 @@ import (
 
 // roundTrip encodes and decodes the residuals of spans.
 func roundTrip[T entropy.Lane](t *testing.T, r []T, spans []Span, near Neighbours) {
-	enc := new(Encoder[T]).Encode(nil, r, spans, near)
+	enc, ok := new(Encoder[T]).Encode(nil, r, spans, near, math.MaxInt)
+	require.True(t, ok)
+	_, ok = new(Encoder[T]).Encode(nil, r, spans, near, len(enc))
+	require.False(t, ok)
 	each := func(visit func(start, end int) bool) {
 		for _, s := range spans {
 			if !visit(s.Start, s.End) {
@@ -85,14 +88,14 @@ func BenchmarkEncode(b *testing.B) {
 	var enc []byte
 	b.SetBytes(int64(4 * len(r)))
 	for b.Loop() {
-		enc = e.Encode(enc[:0], r, []Span{{0, len(r)}}, Neighbours{256, 512})
+		enc, _ = e.Encode(enc[:0], r, []Span{{0, len(r)}}, Neighbours{256, 512}, math.MaxInt)
 	}
 }
 
 func BenchmarkDecode(b *testing.B) {
 	r := noise(1 << 16)
 	whole := func(visit func(start, end int) bool) { visit(0, len(r)) }
-	enc := new(Encoder[uint32]).Encode(nil, r, []Span{{0, len(r)}}, Neighbours{256, 512})
+	enc, _ := new(Encoder[uint32]).Encode(nil, r, []Span{{0, len(r)}}, Neighbours{256, 512}, math.MaxInt)
 	m := new(Model[uint32])
 	b.SetBytes(int64(4 * len(r)))
 	for b.Loop() {

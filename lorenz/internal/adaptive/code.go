@@ -30,8 +30,10 @@ func (m *Model[T]) Decode(in *entropy.Reader, r []T, spans func(visit func(start
 	return ok && m.skip(&s, r, s.at, len(r)) && c.Ended() && m.low.ended()
 }
 
-// Encode appends the residuals.
-func (m *Encoder[T]) Encode(dst []byte, r []T, spans []Span, near Neighbours) []byte {
+// Encode appends the residuals and reports whether they take fewer than most bytes. If not, what it appends has
+// no meaning.
+func (m *Encoder[T]) Encode(dst []byte, r []T, spans []Span, near Neighbours, most int) ([]byte, bool) {
+	start := len(dst)
 	zeros := trailing(r, spans)
 	flags := byte(0)
 	if zeros {
@@ -41,14 +43,17 @@ func (m *Encoder[T]) Encode(dst []byte, r []T, spans []Span, near Neighbours) []
 	m.reset(len(r), near)
 	m.low = lowBits{buf: m.low.buf[:0]}
 	c := arith.NewEncoder(nil)
-	st := state{zeros: zeros}
+	st := state{zeros: zeros, most: most}
 	for k, s := range spans {
-		m.span(&c, &st, r, s, spans[k+1:])
+		if !m.span(&c, &st, r, s, spans[k+1:]) {
+			return dst, false
+		}
 	}
 	m.skip(&st, r, st.at, len(r))
 	body := c.Finish()
 	dst = append(entropy.AppendUvarint(dst, uint64(len(body))), body...)
-	return append(dst, m.low.finish()...)
+	dst = append(dst, m.low.finish()...)
+	return dst, len(dst)-start < most
 }
 
 // state is the progress of coding.
@@ -56,6 +61,7 @@ type state struct {
 	zeros    bool // groups have trailing zeros
 	decoding bool
 	stop     *entropy.Stop
+	most     int // an encoder ends once it has so many bytes
 
 	at      int // the next element
 	left    int // residuals of the group
@@ -91,6 +97,9 @@ func (m *Model[T]) span(c *arith.Coder, st *state, r []T, s Span, after []Span) 
 				if st.t = c.Tree(m.tz[64*st.t:][:64], 6, z); st.t >= int(width) {
 					return false
 				}
+			}
+			if !st.decoding && len(c.Buf)+len(m.low.buf) >= st.most {
+				return false
 			}
 			if c.Exhausted() || m.low.pos > 8*len(m.low.buf) && st.decoding || st.stop.After(groupTime) {
 				return false
