@@ -144,7 +144,7 @@ func (c *Chunks) Append(ctx context.Context, dst []byte, n int64) (out []byte, m
 	case c.coder == nil:
 		return append(dst, raw...), 0, nil
 	}
-	return c.coder.Observed(observer.Of(ctx), "").Encode(dst, raw)
+	return c.coder.Observed(observer.Of[filters.Observer](ctx), "").Encode(dst, raw)
 }
 
 // AppendKey appends the key of chunk n in a Zarr v2 array, such as 3.0.0.

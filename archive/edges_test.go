@@ -84,7 +84,7 @@ var edges = map[string][]string{
 	"lorenz/internal/repeats":          {"lorenz/internal/entropy", "lorenz/internal/kernels"},
 	"lorenz/internal/text":             {"lorenz/internal/entropy", "lorenz/internal/kernels"},
 	"internal/spec":                    {"filters"}, // the text of chains
-	"internal/observer":                {"filters"}, // --filter-stats
+	"internal/observer":                {},          // --filter-stats
 	"internal/ahead":                   {},          // what package archive does for the command alone
 	"internal/hostproto":               {},          // used by hdf5plugin and by the command cdfz-plugin-host
 	"slab":                             {"cdf3", "internal/ioat"},

@@ -212,7 +212,7 @@ func TestReadBackOnce(t *testing.T) {
 	image := archivetest.Classic(t)["cdf2_climate.nc"]
 	var mu sync.Mutex
 	decoded := map[string]int{}
-	ctx := observer.With(t.Context(), func(_ filters.Filter, label string, decode bool) func(in, out int, err error) {
+	ctx := observer.With[filters.Observer](t.Context(), func(_ filters.Filter, label string, decode bool) func(in, out int, err error) {
 		mu.Lock()
 		defer mu.Unlock()
 		if decode {

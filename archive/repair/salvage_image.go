@@ -43,7 +43,7 @@ func (s *Salvaged) WriteImage(ctx context.Context, w io.WriterAt, workers int, p
 	g, ctx := errgroup.WithContext(ctx)
 	for range workers {
 		g.Go(func() error {
-			d := &salvageDecoder{s: s, r: ioat.Bind(ctx, s.r), coders: map[int]*filters.Coder{}, observer: observer.Of(ctx)}
+			d := &salvageDecoder{s: s, r: ioat.Bind(ctx, s.r), coders: map[int]*filters.Coder{}, observer: observer.Of[filters.Observer](ctx)}
 			for {
 				mu.Lock()
 				n := next

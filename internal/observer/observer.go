@@ -1,22 +1,18 @@
-// Package observer passes an observer of filters to the packages that make coders, in a context.
+// Package observer passes an observer to the packages that work for its owner, in a context.
 package observer
 
-import (
-	"context"
+import "context"
 
-	"github.com/cdfz-format/cdfz/filters"
-)
+type key[O any] struct{}
 
-type key struct{}
-
-// With returns a context whose coders have the observer: those of archives that are opened, written, rewritten or
-// salvaged with it.
-func With(ctx context.Context, o filters.Observer) context.Context {
-	return context.WithValue(ctx, key{}, o)
+// With returns a context that has an observer of type O. That of filters observes the coders of archives that are
+// opened, written, rewritten or salvaged with the context.
+func With[O any](ctx context.Context, o O) context.Context {
+	return context.WithValue(ctx, key[O]{}, o)
 }
 
-// Of returns the observer of a context, or nil.
-func Of(ctx context.Context) filters.Observer {
-	o, _ := ctx.Value(key{}).(filters.Observer)
+// Of returns the observer of type O in a context, or the zero value.
+func Of[O any](ctx context.Context) O {
+	o, _ := ctx.Value(key[O]{}).(O)
 	return o
 }

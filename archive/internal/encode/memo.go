@@ -41,7 +41,7 @@ type memoBlock struct {
 
 // NewMemo returns an empty Memo. One for a context with an observer stays empty.
 func NewMemo(ctx context.Context) *Memo {
-	if observer.Of(ctx) != nil {
+	if observer.Of[filters.Observer](ctx) != nil {
 		return &Memo{}
 	}
 	return &Memo{seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, blocks: map[memoKey]memoBlock{}}

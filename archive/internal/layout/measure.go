@@ -76,7 +76,7 @@ func (m *measure) stored(raw []byte, c filters.Chain, g *plan.Geometry) (int64, 
 	if plan.Thorough(m.size) {
 		coder = coder.Thorough()
 	}
-	coder = coder.Observed(observer.Of(m.ctx), "")
+	coder = coder.Observed(observer.Of[filters.Observer](m.ctx), "")
 	sum := int64(0)
 	for b := range g.Blocks {
 		if err := m.ctx.Err(); err != nil {

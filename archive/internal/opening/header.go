@@ -103,7 +103,7 @@ func decodeHeader(ctx context.Context, scratch *[]byte, f plan.Head, block int64
 			*scratch = make([]byte, f.First)
 		}
 		raw = (*scratch)[:f.First]
-		if err := c.Observed(observer.Of(ctx), "(header)").Decode(raw, stored, at.Mask); err != nil {
+		if err := c.Observed(observer.Of[filters.Observer](ctx), "(header)").Decode(raw, stored, at.Mask); err != nil {
 			return fail(err)
 		}
 	} else if int64(len(stored)) != f.First {

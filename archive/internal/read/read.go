@@ -17,6 +17,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 	"github.com/cdfz-format/cdfz/archive/internal/opening"
+	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 	"github.com/cdfz-format/cdfz/internal/observer"
 )
@@ -75,7 +76,7 @@ func NewReader(ctx context.Context, r io.ReaderAt, size int64, opts *Options) (*
 	a := &Reader{Archive: archive, cache: cache, Workers: workers}
 	a.fetcher = newFetcher(archive, limits)
 	a.decoder = newDecoder(archive, limits, workers, opts.Most)
-	a.chains.Observer = observer.Of(ctx)
+	a.chains.Observer = observer.Of[filters.Observer](ctx)
 	a.active.Free = a.free
 	return a, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/stats"
+	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/internal/observer"
 )
 
@@ -57,7 +58,7 @@ func (f *statsFlag) Set(s string) error {
 	f.text = s
 	if f.c == nil {
 		f.c = stats.New()
-		f.cmd.SetContext(observer.With(f.cmd.Context(), f.c.Observe))
+		f.cmd.SetContext(observer.With[filters.Observer](f.cmd.Context(), f.c.Observe))
 		f.run.Term.AtExit(f.print)
 	}
 	return nil

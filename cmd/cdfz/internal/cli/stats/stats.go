@@ -2,7 +2,7 @@
 // processed in each direction, and how long it took.
 //
 //	s := stats.New()
-//	ctx = observer.With(ctx, s.Observe)
+//	ctx = observer.With[filters.Observer](ctx, s.Observe)
 //	… read and write archives …
 //	s.WriteTable(os.Stderr, false)
 //

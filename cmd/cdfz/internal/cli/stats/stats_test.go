@@ -167,7 +167,7 @@ func TestStored(t *testing.T) {
 	}
 	want := write(t.Context())
 	c := stats.New()
-	got := write(observer.With(t.Context(), c.Observe))
+	got := write(observer.With[filters.Observer](t.Context(), c.Observe))
 	require.Equal(t, want, got)
 	f, err := archive.New(t.Context(), bytes.NewReader(got), int64(len(got)), nil)
 	require.NoError(t, err)
