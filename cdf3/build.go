@@ -102,7 +102,7 @@ func (v *VarBuilder) Data(d Data) *VarBuilder {
 }
 
 // Header lays out the file, and returns its header.
-func (b *Builder) Header() (*Header, error) {
+func (b *Builder) build() (*Header, error) {
 	if b.err != nil {
 		return nil, b.err
 	}
@@ -128,7 +128,7 @@ func (b *Builder) Header() (*Header, error) {
 
 // WriteFile lays out the file, and writes it to w as the function [WriteFile] does.
 func (b *Builder) WriteFile(ctx context.Context, w io.Writer) error {
-	h, err := b.Header()
+	h, err := b.build()
 	if err != nil {
 		return err
 	}

@@ -113,8 +113,8 @@ type lane = entropy.Lane
 // Version is the version of the format, the first filter parameter.
 const Version = 1
 
-// MaxBytes is the largest block.
-const MaxBytes = 1 << 30
+// maxBytes is the largest block.
+const maxBytes = 1 << 30
 
 // Order is the byte order of the elements.
 type Order uint8
@@ -147,15 +147,15 @@ func (p Params) check() (int, error) {
 	}
 	n, empty := 1, slices.Contains(p.Dims, 0)
 	for _, d := range p.Dims {
-		if d < 0 || d > MaxBytes {
-			return 0, fmt.Errorf("lorenz: expected a dimension of 0 to %d, found %d", MaxBytes, d)
+		if d < 0 || d > maxBytes {
+			return 0, fmt.Errorf("lorenz: expected a dimension of 0 to %d, found %d", maxBytes, d)
 		}
 		if empty {
 			n = 0 // whatever the other dimensions are
 			continue
 		}
-		if n > MaxBytes/size/d {
-			return 0, fmt.Errorf("lorenz: expected a block of at most %d bytes, found shape %v", MaxBytes, p.Dims)
+		if n > maxBytes/size/d {
+			return 0, fmt.Errorf("lorenz: expected a block of at most %d bytes, found shape %v", maxBytes, p.Dims)
 		}
 		n *= d
 	}
@@ -195,8 +195,8 @@ func ParseParams(v []uint32) (Params, error) {
 	}
 	p := Params{Type: Type(v[1]), Order: Order(v[2]), Dims: make([]int, len(v)-4)}
 	for i, d := range v[4:] {
-		if d > MaxBytes {
-			return Params{}, fmt.Errorf("lorenz: expected a dimension of at most %d, found %d", MaxBytes, d)
+		if d > maxBytes {
+			return Params{}, fmt.Errorf("lorenz: expected a dimension of at most %d, found %d", maxBytes, d)
 		}
 		p.Dims[i] = int(d)
 	}

@@ -175,7 +175,7 @@ func TestMemory(t *testing.T) {
 	}
 	for _, n := range lengths {
 		for _, ty := range []Type{Int8, Int16, Float32, Float64, Int64} {
-			for _, h := range hostileBlocks(ty, min(n, MaxBytes/8/ty.Size())) {
+			for _, h := range hostileBlocks(ty, min(n, maxBytes/8/ty.Size())) {
 				name := fmt.Sprintf("%s, %d elements of type %d", h.name, n, ty)
 				count, err := h.p.check()
 				require.NoError(t, err)

@@ -36,16 +36,19 @@ const (
 	maxElement = 1 << 18
 )
 
-// Limits are bounds for descriptions from elsewhere, whose reading and opening must not cost much.
-type Limits struct {
-	Size       int64 // bytes of the description
-	Members    int
-	Unmeasured int // members without a described ncoords; opening the dataset opens them
-	Location   int // bytes of the location of a member
+// bounds are limits for descriptions from elsewhere, whose reading and opening must not cost much.
+type bounds struct {
+	size       int64 // bytes of the description
+	members    int
+	unmeasured int // members without a described ncoords; opening the dataset opens them
+	location   int // bytes of the location of a member
 }
 
 // most are the limits of all descriptions.
-var most = Limits{Size: maxNcML, Members: MaxMembers, Unmeasured: MaxMembers, Location: maxElement}
+var most = bounds{size: maxNcML, members: MaxMembers, unmeasured: MaxMembers, location: maxElement}
+
+// foreign are the limits of ReadForeign. 16 MiB hold about 65,536 members, and take a few seconds.
+var foreign = bounds{size: 16 << 20, members: 1 << 16, unmeasured: 1 << 10, location: 1 << 12}
 
 // The values of the attribute type of an aggregation.
 const (
@@ -146,17 +149,25 @@ func (e *ncmlError) Error() string {
 func (e *ncmlError) Unwrap() error { return e.class }
 
 // ReadNcML reads a description of size bytes. Elements and attributes of NcML that change the dataset in
-// other ways are ErrNotNcML, as is every other kind of file, and a description beyond the limits, which are
-// 64 MiB and MaxMembers if nil. XML that is not well-formed or ends early is archive.ErrCorrupt, and so is
+// other ways are ErrNotNcML, as is every other kind of file, and one of more than 64 MiB or MaxMembers. XML that is not well-formed or ends early is archive.ErrCorrupt, and so is
 // text where a number belongs. Errors of r are wrapped.
 //
 // External entities and document types are refused. It allocates a small multiple of the size.
-func ReadNcML(ctx context.Context, r io.ReaderAt, size int64, limits *Limits) (*Description, error) {
-	if limits == nil {
-		limits = &most
-	}
-	if size > limits.Size {
-		return nil, &ncmlError{limits.Size, fmt.Sprintf("expected at most %d bytes, found %d", limits.Size, size), ErrNotNcML}
+func ReadNcML(ctx context.Context, r io.ReaderAt, size int64) (*Description, error) {
+	return readNcML(ctx, r, size, &most)
+}
+
+// ReadForeign is ReadNcML for a description that somebody else may have put into a folder. It refuses, with
+// ErrNotNcML, what would cost much to read or to open: more than 16 MiB, 65536 members, 1024 members of unknown
+// length, or locations of more than 4096 bytes.
+func ReadForeign(ctx context.Context, r io.ReaderAt, size int64) (*Description, error) {
+	return readNcML(ctx, r, size, &foreign)
+}
+
+// readNcML is ReadNcML within bounds.
+func readNcML(ctx context.Context, r io.ReaderAt, size int64, limits *bounds) (*Description, error) {
+	if size > limits.size {
+		return nil, &ncmlError{limits.size, fmt.Sprintf("expected at most %d bytes, found %d", limits.size, size), ErrNotNcML}
 	}
 	p := newReader(ctx, r, size, limits)
 	if err := p.all(); err != nil {
@@ -191,7 +202,7 @@ func Begins(ctx context.Context, r io.ReaderAt, size int64) (bool, error) {
 }
 
 // newReader returns a reader of the first n bytes.
-func newReader(ctx context.Context, r io.ReaderAt, n int64, limits *Limits) *ncmlReader {
+func newReader(ctx context.Context, r io.ReaderAt, n int64, limits *bounds) *ncmlReader {
 	p := &ncmlReader{limits: limits, desc: &Description{}}
 	p.from.r = io.NewSectionReader(ioat.Live(ctx, r), 0, n)
 	p.dec = xml.NewDecoder(bufio.NewReader(&p.from))
@@ -236,7 +247,7 @@ func (n *noted) Read(p []byte) (int, error) {
 type ncmlReader struct {
 	dec        *xml.Decoder
 	from       noted
-	limits     *Limits
+	limits     *bounds
 	desc       *Description
 	unmeasured int      // members without a length
 	path       []string // names of the open elements
@@ -379,7 +390,7 @@ func (p *ncmlReader) aggregation(e xml.StartElement) error {
 }
 
 func (p *ncmlReader) member(e xml.StartElement) error {
-	if n := p.limits.Members; len(p.desc.Members) >= n {
+	if n := p.limits.members; len(p.desc.Members) >= n {
 		return p.refused("expected at most %d members, found more", n)
 	}
 	m := Member{Len: -1, Size: -1}
@@ -405,15 +416,15 @@ func (p *ncmlReader) member(e xml.StartElement) error {
 	if err != nil {
 		return err
 	}
-	switch n := p.limits.Location; {
+	switch n := p.limits.location; {
 	case m.Location == "":
 		return p.damaged("expected a member with a location, found none")
 	case len(m.Location) > n:
 		return p.refused("expected a location of at most %d bytes, found %d", n, len(m.Location))
 	}
 	if m.Len < 0 && !p.desc.New {
-		if p.unmeasured++; p.unmeasured > p.limits.Unmeasured {
-			return p.refused("expected ncoords for all but %d members, found more without", p.limits.Unmeasured)
+		if p.unmeasured++; p.unmeasured > p.limits.unmeasured {
+			return p.refused("expected ncoords for all but %d members, found more without", p.limits.unmeasured)
 		}
 	}
 	p.desc.Members = append(p.desc.Members, m)

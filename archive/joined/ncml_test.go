@@ -17,7 +17,7 @@ import (
 )
 
 func readText(s string) (*Description, error) {
-	return ReadNcML(context.Background(), strings.NewReader(s), int64(len(s)), nil)
+	return ReadNcML(context.Background(), strings.NewReader(s), int64(len(s)))
 }
 
 func ncmlText(t testing.TB, desc *Description) string {
@@ -97,10 +97,10 @@ func TestNcMLErrors(t *testing.T) {
 		require.ErrorIs(t, err, class, text)
 	}
 	text := agg + member + end
-	_, err := ReadNcML(context.Background(), strings.NewReader(text), maxNcML+1, nil)
+	_, err := ReadNcML(context.Background(), strings.NewReader(text), maxNcML+1)
 	require.ErrorIs(t, err, ErrNotNcML)
 	own := errors.New("disk")
-	_, err = ReadNcML(context.Background(), errorAt{own}, 100, nil)
+	_, err = ReadNcML(context.Background(), errorAt{own}, 100)
 	require.ErrorIs(t, err, own)
 	require.NotErrorIs(t, err, archive.ErrCorrupt)
 	desc, err := readText(text)
@@ -121,9 +121,9 @@ func TestLimits(t *testing.T) {
 	const open = `<netcdf xmlns="http://www.unidata.ucar.edu/namespaces/netcdf/ncml-2.2">`
 	const agg = open + `<aggregation dimName="t" type="joinExisting">`
 	const end = `</aggregation></netcdf>`
-	limits := &Limits{Size: 1000, Members: 3, Unmeasured: 1, Location: 5}
-	read := func(s string, limits *Limits) error {
-		_, err := ReadNcML(context.Background(), strings.NewReader(s), int64(len(s)), limits)
+	limits := &bounds{size: 1000, members: 3, unmeasured: 1, location: 5}
+	read := func(s string, limits *bounds) error {
+		_, err := readNcML(context.Background(), strings.NewReader(s), int64(len(s)), limits)
 		return err
 	}
 	members := func(n int, text string) string { return agg + strings.Repeat(text, n) + end }
@@ -160,7 +160,7 @@ func TestLimits(t *testing.T) {
 	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		err := read(text, nil)
+		err := read(text, &most)
 		runtime.ReadMemStats(&after)
 		require.ErrorIs(t, err, ErrNotNcML, name)
 		require.Less(t, len(err.Error()), 1000, name)
@@ -232,8 +232,8 @@ func FuzzReadNcML(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		begins, beginErr := Begins(context.Background(), bytes.NewReader(b), int64(len(b)))
 		require.NoError(t, beginErr)
-		_, limited := ReadNcML(context.Background(), bytes.NewReader(b), int64(len(b)), &Limits{Size: 1 << 10, Members: 2, Unmeasured: 1, Location: 8})
-		desc, err := ReadNcML(context.Background(), bytes.NewReader(b), int64(len(b)), nil)
+		_, limited := readNcML(context.Background(), bytes.NewReader(b), int64(len(b)), &bounds{size: 1 << 10, members: 2, unmeasured: 1, location: 8})
+		desc, err := ReadNcML(context.Background(), bytes.NewReader(b), int64(len(b)))
 		if err != nil {
 			require.True(t, errors.Is(err, ErrNotNcML) || errors.Is(err, archive.ErrCorrupt), "%v", err)
 			require.Error(t, limited)

@@ -70,24 +70,17 @@ func newSalvager(ctx context.Context, r io.ReaderAt, size int64, progress func(d
 	}
 }
 
-// Identity is what the manifest of an archive states about the image.
-type Identity struct {
-	Name   string // base name
-	Size   int64  // bytes
-	SHA256 string
-	Source string // SHA-256 of the file that was rounded to the image, or ""
-}
-
-// Identify searches an archive that may be damaged for its manifest, as Salvage does. The result is
-// nil if the manifest is lost. ErrNotArchive means that nothing of an archive was found.
-func Identify(ctx context.Context, r io.ReaderAt, size int64) (*Identity, error) {
+// Identify searches an archive that may be damaged for its manifest, as Salvage does, and returns what that
+// states about the image. The result is nil if the manifest is lost. ErrNotArchive means that nothing of an
+// archive was found.
+func Identify(ctx context.Context, r io.ReaderAt, size int64) (*verify.Image, error) {
 	x := newSalvager(ctx, r, size, nil)
 	err := x.run()
 	x.out.Close()
 	switch {
 	case x.Man != nil && ctx.Err() == nil:
-		id := &Identity{Name: x.Man.ImageName(), Size: x.Man.Size, SHA256: x.Man.SHA256}
-		_, id.Source = x.Man.Loss.Rounded()
+		id := &verify.Image{Name: x.Man.ImageName(), Size: x.Man.Size, SHA256: x.Man.SHA256}
+		_, id.SourceSHA256 = x.Man.Loss.Rounded()
 		return id, nil
 	case errors.Is(err, fault.ErrCorrupt), errors.Is(err, fault.ErrVersion):
 		return nil, nil

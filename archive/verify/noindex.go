@@ -18,11 +18,12 @@ import (
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
-// Walked is the result of Walk.
-type Walked struct {
-	Image     string // base name of the image
-	ImageSize int64  // bytes
-	SHA256    string // of the image, from its bytes
+// Image is the image of an archive, as Walk and repair.Identify know it.
+type Image struct {
+	Name         string // base name
+	Size         int64  // bytes
+	SHA256       string // with Walk that of its bytes
+	SourceSHA256 string // of the file that was rounded to the image, or ""
 }
 
 // Walk restores the image of an archive along a path that does not need the index: it
@@ -30,7 +31,7 @@ type Walked struct {
 // It is an independent proof that the archive holds the image. Verify checks more.
 //
 // Damage is ErrCorrupt. Errors of reads are wrapped.
-func Walk(ctx context.Context, file io.ReaderAt, size int64, o *Options) (*Walked, error) {
+func Walk(ctx context.Context, file io.ReaderAt, size int64, o *Options) (*Image, error) {
 	if o == nil {
 		o = &Options{}
 	}
@@ -59,7 +60,8 @@ func Walk(ctx context.Context, file io.ReaderAt, size int64, o *Options) (*Walke
 	if err := image.Copy(ctx, a, nil, &image.CopyOptions{Workers: o.Workers, Memory: o.Memory, Progress: o.Progress, SHA256: true}); err != nil {
 		return nil, err
 	}
-	return &Walked{Image: a.Man.ImageName(), ImageSize: a.L.Image.Size, SHA256: a.Man.SHA256}, nil
+	_, source := a.Man.Loss.Rounded()
+	return &Image{Name: a.Man.ImageName(), Size: a.L.Image.Size, SHA256: a.Man.SHA256, SourceSHA256: source}, nil
 }
 
 // walkedMemory is the longest index that is kept in memory, in bytes.

@@ -18,14 +18,14 @@ import (
 // TestWalk checks that an archive is restored from its local headers: damage of the index
 // does not matter, damage elsewhere is found or does not matter either.
 func TestWalk(t *testing.T) {
-	walk := func(ar []byte) (*verify.Walked, error) {
+	walk := func(ar []byte) (*verify.Image, error) {
 		return verify.Walk(context.Background(), bytes.NewReader(ar), int64(len(ar)), nil)
 	}
 	for name, image := range archivetest.Some(t) {
 		sum := sha256.Sum256(image)
 		got, err := walk(packtest.Pack(t, image, &archive.WriteOptions{Name: name, Block: 4096}))
 		require.NoError(t, err, name)
-		require.Equal(t, &verify.Walked{Image: name, ImageSize: int64(len(image)), SHA256: hex.EncodeToString(sum[:])}, got)
+		require.Equal(t, &verify.Image{Name: name, Size: int64(len(image)), SHA256: hex.EncodeToString(sum[:])}, got)
 	}
 	files := archivetest.Classic(t)
 	image := files["cdf2_two_rec_small.nc"]

@@ -31,10 +31,6 @@ func ImageName(name string) string {
 // Refused reports whether a description is beyond the limits, or has parts that are not followed.
 func Refused(err error) bool { return errors.Is(err, joined.ErrNotNcML) }
 
-// limits bound what reading and opening a description costs: whoever reads a folder may not be the one who
-// put it there. 16 MiB hold about 65,536 members, and take a few seconds.
-var limits = joined.Limits{Size: 16 << 20, Members: 1 << 16, Unmeasured: 1 << 10, Location: 1 << 12}
-
 // Rules returns the rules. Members are opened with the options, and must lie below the root of the FS.
 func Rules(o archive.OpenOptions) *archivefs.Joined {
 	ctx := context.Background()
@@ -46,7 +42,7 @@ func Rules(o archive.OpenOptions) *archivefs.Joined {
 			return Refused(err) || errors.Is(err, archive.ErrCorrupt)
 		},
 		Read: func(r io.ReaderAt, size int64) (archivefs.JoinedFiles, error) {
-			desc, err := joined.ReadNcML(ctx, r, size, &limits)
+			desc, err := joined.ReadForeign(ctx, r, size) // whoever reads a folder may not be the one who put it there
 			if err != nil {
 				return nil, err
 			}

@@ -124,8 +124,8 @@ func (v *archiver) proveCopy(ctx context.Context, w *work, path string) (*storag
 // restoresSource reads an archive of size bytes without its index, and returns an error unless it restores the source.
 func (v *archiver) restoresSource(ctx context.Context, w *work, r io.ReaderAt, size int64) error {
 	got, err := verify.Walk(ctx, r, size, &verify.Options{Workers: w.Limits.Workers, Memory: w.Limits.BlockMemory()})
-	if err == nil && (got.SHA256 != w.rep.SHA256 || got.ImageSize != w.rep.Size) {
-		err = fmt.Errorf("restores %d bytes with SHA-256 %s, expected %d with %s", got.ImageSize, got.SHA256, w.rep.Size, w.rep.SHA256)
+	if err == nil && (got.SHA256 != w.rep.SHA256 || got.Size != w.rep.Size) {
+		err = fmt.Errorf("restores %d bytes with SHA-256 %s, expected %d with %s", got.Size, got.SHA256, w.rep.Size, w.rep.SHA256)
 	}
 	return err
 }

@@ -108,7 +108,7 @@ func (v *joiner) check() error {
 		return errors.New("--vars: expected --new, too")
 	}
 	v.run.Rules.Overwrites = &protect.Kind{Name: "an NcML file of joined files", Check: func(r io.ReaderAt, size int64) error {
-		_, err := joined.ReadNcML(context.Background(), r, size, nil)
+		_, err := joined.ReadNcML(context.Background(), r, size)
 		return err
 	}}
 	return v.run.Targets.CheckOfAll()

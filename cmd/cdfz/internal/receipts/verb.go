@@ -349,5 +349,5 @@ func (v *checker) image(ctx context.Context, j *cli.Job, path string, size int64
 	if err != nil {
 		return image{}, fileio.ExplainNotArchive(in, err)
 	}
-	return image{w.ImageSize, w.SHA256}, nil
+	return image{w.Size, w.SHA256}, nil
 }

@@ -36,7 +36,7 @@ func (n *Inputs) OpenDataset(ctx context.Context, j File, o *archive.OpenOptions
 }
 
 func (n *Inputs) dataset(ctx context.Context, name string, in *Input, o *archive.OpenOptions) (*joined.Dataset, *archive.File, error) {
-	desc, err := joined.ReadNcML(ctx, in.R, in.Size, nil)
+	desc, err := joined.ReadNcML(ctx, in.R, in.Size)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -103,7 +103,7 @@ func lookClosed(ctx context.Context, name string, r io.ReaderAt, size int64, cau
 	}
 	h := &Held{Archive: true, Damage: cause}
 	if id != nil {
-		h.Name, h.Size, h.SHA256, h.Source = id.Name, id.Size, id.SHA256, id.Source
+		h.Name, h.Size, h.SHA256, h.Source = id.Name, id.Size, id.SHA256, id.SourceSHA256
 	}
 	return h, nil
 }
