@@ -9,7 +9,7 @@ import (
 )
 
 // beside are the folders in cmd/cdfz/internal that are no verbs.
-var beside = []string{"cataloguefile", "choices", "cli", "exports", "fusefs", "hdf5plugin", "parquet"}
+var beside = []string{"cataloguefile", "choices", "cli", "formats", "fusefs", "hdf5plugin", "parquet"}
 
 // roof lists the packages that each package in cmd/cdfz/internal may import, where ./ stands for that folder. A
 // package may also import what lies below it, and a verb cli and what lies below cli. These are left out.
@@ -39,11 +39,11 @@ var roof = map[string][]string{
 	"cli/stop":        {},
 	"cli/terminal":    {"archive", "cdf3", "./cli/display", "./cli/stop", "internal/nofollow", "remote"},
 	"cli/unpack":      {"./cli", "./cli/fileio", "./cli/receiptfile", "internal/atomicfile", "remote"},
-	"exports":         {"cdf3", "cf", "slab"}, // get and the page of serve; what lies below is export's
-	"exports/hdf5":    {},                     // the format, for any data
-	"exports/netcdf4": {"archive", "cdf3", "./exports/hdf5", "filters", "internal/ioat", "internal/pipeline"},
-	"exports/refs":    {"archive", "archive/joined", "filters", "internal/atomicfile", "./parquet"},
-	"exports/zarr":    {"archive", "cdf3", "filters", "filters/all", "internal/atomicfile"},                                                                           // writes blosc
+	"formats":         {"cdf3", "cf", "slab"}, // get and the page of serve; what lies below is export's
+	"formats/hdf5":    {},                     // the format, for any data
+	"formats/netcdf4": {"archive", "cdf3", "./formats/hdf5", "filters", "internal/ioat", "internal/pipeline"},
+	"formats/refs":    {"archive", "archive/joined", "filters", "internal/atomicfile", "./parquet"},
+	"formats/zarr":    {"archive", "cdf3", "filters", "filters/all", "internal/atomicfile"},                                                                           // writes blosc
 	"fusefs":          {"archive", "archive/archivefs", "archive/archivefs/joinedfiles", "internal/ahead", "internal/nofollow", "internal/retry", "internal/storage"}, // mount and run
 	"hdf5plugin":      {"filters", "filters/all", "internal/hostproto"},                                                                                               // cli loads plugins for all verbs
 	"parquet":         {"internal/ioat"},                                                                                                                              // cataloguefile and references
@@ -52,7 +52,7 @@ var roof = map[string][]string{
 	"gen/cdlgen":  {"cdf3", "filters", "internal/atomicfile", "internal/spec"},
 	"run/mountns": {"./fusefs"},
 	"serve/dap":   {"cdf3", "slab"}, // the protocol, for any source
-	"serve/page":  {"archive", "cdf3", "cf", "./choices", "./exports", "filters", "slab"},
+	"serve/page":  {"archive", "cdf3", "cf", "./choices", "./formats", "filters", "slab"},
 	"serve/server": {"archive", "./serve/dap", "./serve/page", "internal/filetime", "archive/archivefs",
 		"archive/archivefs/joinedfiles", "internal/storage"},
 
@@ -64,11 +64,11 @@ var roof = map[string][]string{
 	"codec":     {"cdf3", "filters", "internal/spec"},
 	"copy":      {"archive", "internal/s3"},
 	"dump":      {"archive", "cdf3", "cdl", "filters", "internal/atomicfile"},
-	"export":    {"archive", "archive/joined", "./exports/netcdf4", "./exports/refs", "./exports/zarr", "filters", "internal/atomicfile", "internal/spec", "remote"},
+	"export":    {"archive", "archive/joined", "./formats/netcdf4", "./formats/refs", "./formats/zarr", "filters", "internal/atomicfile", "internal/spec", "remote"},
 	"filters":   {"filters"},
 	"find":      {"./cataloguefile"},
 	"gen":       {"archive", "cdf3", "cdl", "internal/atomicfile"},
-	"get":       {"archive", "./exports", "internal/atomicfile", "internal/ioat", "internal/s3"},
+	"get":       {"archive", "./formats", "internal/atomicfile", "internal/ioat", "internal/s3"},
 	"info":      {"archive", "cdf3", "./choices", "filters", "internal/spec", "remote"},
 	"join":      {"archive/joined", "remote"},
 	"mount":     {"./fusefs"},

@@ -16,7 +16,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/exports"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/formats"
 )
 
 // TestGetNames checks that every variable with an odd name can be selected, by the name
@@ -37,7 +37,7 @@ func TestGetNames(t *testing.T) {
 				escaped += fmt.Sprintf(`\x%02x`, c)
 			}
 			for _, arg := range []string{display.Quoted(name), strconv.Quote(name), strconv.QuoteToASCII(name), escaped} {
-				p, err := exports.ParseSelection(arg + "[0]")
+				p, err := formats.ParseSelection(arg + "[0]")
 				require.NoError(t, err, arg)
 				require.Equal(t, name, p.Var)
 			}

@@ -8,7 +8,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/exports/netcdf4"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/formats/netcdf4"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 )
 

@@ -9,7 +9,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/exports/refs"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/formats/refs"
 )
 
 // refsKind is a value of --refs.

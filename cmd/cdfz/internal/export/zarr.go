@@ -10,7 +10,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/exports/zarr"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/formats/zarr"
 )
 
 // zarrStore writes a folder that is a Zarr store.

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/exports"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/formats"
 	"github.com/cdfz-format/cdfz/testdata/seeds"
 )
 
@@ -22,7 +22,7 @@ func FuzzNames(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		file := fileName(text)
 		require.True(t, file != "" && file != "." && file != ".." && len(file) <= 255 && !strings.ContainsAny(file, "/\\\x00"), "%q", file)
-		p, err := exports.ParseSelection(strings.ReplaceAll(display.Quoted(text), "[", `\[`))
+		p, err := formats.ParseSelection(strings.ReplaceAll(display.Quoted(text), "[", `\[`))
 		if err == nil && !strings.Contains(text, "[") {
 			require.Equal(t, text, p.Var)
 		}

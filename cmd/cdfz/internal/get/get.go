@@ -19,15 +19,15 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/exports"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/formats"
 	"github.com/cdfz-format/cdfz/internal/s3"
 )
 
 // getter runs the verb get.
 type getter struct {
 	run     *cli.Run
-	format  exports.Format
-	o       exports.Options
+	format  formats.Format
+	o       formats.Options
 	explain bool
 }
 
@@ -113,9 +113,9 @@ conventions. Other variables are written as numbers.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			selections := make([]*exports.Selection, 0, len(args)-1)
+			selections := make([]*formats.Selection, 0, len(args)-1)
 			for i, arg := range args[1:] {
-				s, err := exports.ParseSelection(arg)
+				s, err := formats.ParseSelection(arg)
 				if err != nil {
 					return unquoted(err, arg, i+2 < len(args))
 				}
@@ -135,7 +135,7 @@ conventions. Other variables are written as numbers.`,
 	cmd.ValidArgsFunction = cli.CompleteVars
 	f := cmd.Flags()
 	cli.Flags(cmd, "Values", func(f *pflag.FlagSet) {
-		cli.Choice(cmd, &v.format, "format", "what to write", exports.Formats...)
+		cli.Choice(cmd, &v.format, "format", "what to write", formats.Formats...)
 		f.BoolVar(&v.o.Unpack, "unpack", false, "write unpacked values")
 		f.BoolVar(&v.o.Time, "time", false, "write times as ISO 8601")
 		f.BoolVar(&v.o.Nearest, "nearest", false, "take the nearest value for values outside of an axis")
@@ -175,10 +175,10 @@ func (v *getter) check(vars int) error {
 		}
 	}
 	if v.format == "" {
-		v.format = exports.CSV
+		v.format = formats.CSV
 		if toFile {
-			if v.format = exports.FormatOf(v.run.Dest.Name); strings.HasSuffix(v.run.Dest.Name, fileio.Suffix) {
-				v.format = exports.NC
+			if v.format = formats.FormatOf(v.run.Dest.Name); strings.HasSuffix(v.run.Dest.Name, fileio.Suffix) {
+				v.format = formats.NC
 			}
 			if v.format == "" {
 				return terminal.Hinted(fmt.Errorf("-o %s: expected a name that ends in .csv, .json, .npy, .raw, .nc or .cdfz", v.run.Dest.Name), "--format sets the format for any suffix")
@@ -214,7 +214,7 @@ type getRun struct {
 	wasReads, wasBytes int64
 }
 
-func (v *getter) do(ctx context.Context, name string, selections []*exports.Selection) error {
+func (v *getter) do(ctx context.Context, name string, selections []*formats.Selection) error {
 	start := time.Now()
 	r := &getRun{getter: v, name: name, start: start}
 	r.watched = v.explain || v.run.Term.ShowsProgress()
@@ -222,10 +222,10 @@ func (v *getter) do(ctx context.Context, name string, selections []*exports.Sele
 		return err
 	}
 	defer r.in.Close()
-	if v.format == exports.NC {
+	if v.format == formats.NC {
 		v.o.History = historyLine(r.name, selections)
 	}
-	var sel []*exports.Values
+	var sel []*formats.Values
 	for _, s := range selections {
 		x, err := s.Apply(ctx, r.f, &v.o)
 		if err != nil {
@@ -298,9 +298,9 @@ func (e *shownError) Error() string {
 func (e *shownError) Unwrap() error { return e.error }
 
 // one writes selections to one target.
-func (r *getRun) one(ctx context.Context, path string, sel []*exports.Values) error {
-	writer, err := exports.NewWriter(r.format, sel)
-	if errors.Is(err, exports.ErrCombine) {
+func (r *getRun) one(ctx context.Context, path string, sel []*formats.Values) error {
+	writer, err := formats.NewWriter(r.format, sel)
+	if errors.Is(err, formats.ErrCombine) {
 		return terminal.Hinted(err, "-o DIR%c writes a file of each", filepath.Separator)
 	}
 	if err != nil {
@@ -331,7 +331,7 @@ func (r *getRun) one(ctx context.Context, path string, sel []*exports.Values) er
 
 // blocksOf counts the blocks that selections need and the bytes to read for them: those
 // of decoded blocks, or of values if the variable has no blocks.
-func (r *getRun) blocksOf(sel []*exports.Values) (blocks, bytes int64, err error) {
+func (r *getRun) blocksOf(sel []*formats.Values) (blocks, bytes int64, err error) {
 	var vars []archive.VarInfo
 	for _, v := range r.f.Vars() {
 		vars = append(vars, v.Info())

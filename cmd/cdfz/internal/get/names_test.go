@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/exports"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/formats"
 )
 
 func TestFileName(t *testing.T) {
@@ -16,9 +16,9 @@ func TestFileName(t *testing.T) {
 	} {
 		require.Equal(t, want, fileName(name))
 	}
-	var sel []*exports.Selection
+	var sel []*formats.Selection
 	for _, n := range []string{"T", "t", "T", "t-2"} {
-		sel = append(sel, &exports.Selection{Var: n})
+		sel = append(sel, &formats.Selection{Var: n})
 	}
 	require.Equal(t, []string{"T.npy", "t-2.npy", "T-3.npy", "t-2-2.npy"}, targetNames(sel, "npy"))
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/exports"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/formats"
 )
 
 // report is the JSON of one output.
@@ -58,7 +58,7 @@ type cost struct {
 }
 
 // tell reports what was written.
-func (r *getRun) tell(path string, sel []*exports.Values, written, blocks int64) {
+func (r *getRun) tell(path string, sel []*formats.Values, written, blocks int64) {
 	rep := &report{File: r.name, Target: path, Format: string(r.format), Size: written}
 	values := int64(0)
 	for _, s := range sel {

@@ -13,12 +13,12 @@ import (
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/exports"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/formats"
 )
 
 // nearName adds a hint to the error about a missing variable.
 func nearName(err error) error {
-	var e *exports.NameError
+	var e *formats.NameError
 	if !errors.As(err, &e) || len(e.Names) == 0 {
 		return err
 	}
@@ -43,8 +43,8 @@ func nearName(err error) error {
 }
 
 // nearValue adds a hint to the error of a selection that --nearest would allow.
-func (v *getter) nearValue(ctx context.Context, f *archive.File, s *exports.Selection, err error) error {
-	if !errors.Is(err, exports.ErrSelection) || v.o.Nearest {
+func (v *getter) nearValue(ctx context.Context, f *archive.File, s *formats.Selection, err error) error {
+	if !errors.Is(err, formats.ErrSelection) || v.o.Nearest {
 		return err
 	}
 	o := v.o

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/exports"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/formats"
 )
 
 func TestNearName(t *testing.T) {
@@ -17,14 +17,14 @@ func TestNearName(t *testing.T) {
 		"0:10":       "a selection follows its variable in brackets, quoted for the shell, as in 'tas[0:10]'",
 		"suggest.go": "there is a file of this name; quote selections, or the shell takes them for patterns of file names",
 	} {
-		err := nearName(&exports.NameError{Name: name, Names: names})
+		err := nearName(&formats.NameError{Name: name, Names: names})
 		require.Equal(t, want, terminal.Hint(err), name)
 	}
 	for range 20 {
 		names = append(names, "other")
 	}
-	err := nearName(&exports.NameError{Name: "qqqqqq", Names: names})
+	err := nearName(&formats.NameError{Name: "qqqqqq", Names: names})
 	require.Contains(t, terminal.Hint(err), "other, and 13 more")
-	err = nearName(&exports.NameError{Name: "x"})
+	err = nearName(&formats.NameError{Name: "x"})
 	require.EqualError(t, err, "there is no variable x: the file has none")
 }

@@ -14,17 +14,17 @@ import (
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/exports"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/formats"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 )
 
 // archives reports whether the target is an archive.
 func (v *getter) archives() bool {
-	return v.format == exports.NC && strings.HasSuffix(v.run.Dest.Name, fileio.Suffix) && !v.run.Dest.IsDir()
+	return v.format == formats.NC && strings.HasSuffix(v.run.Dest.Name, fileio.Suffix) && !v.run.Dest.IsDir()
 }
 
 // toSink writes selections and returns the number of bytes.
-func (r *getRun) toSink(ctx context.Context, path string, from *exports.Writer) (int64, error) {
+func (r *getRun) toSink(ctx context.Context, path string, from *formats.Writer) (int64, error) {
 	dst, err := r.run.Target(path, r.in).Sink(ctx)
 	if err != nil {
 		return 0, err
@@ -41,7 +41,7 @@ func (r *getRun) toSink(ctx context.Context, path string, from *exports.Writer) 
 }
 
 // toArchive writes selections as a classic file in an archive, and returns the bytes of the archive.
-func (r *getRun) toArchive(ctx context.Context, path string, from *exports.Writer) (int64, error) {
+func (r *getRun) toArchive(ctx context.Context, path string, from *formats.Writer) (int64, error) {
 	image, err := atomicfile.Temp()
 	if err != nil {
 		return 0, err
@@ -73,7 +73,7 @@ func (r *getRun) toArchive(ctx context.Context, path string, from *exports.Write
 }
 
 // write writes selections and returns the number of bytes.
-func write(ctx context.Context, dst io.Writer, from *exports.Writer) (int64, error) {
+func write(ctx context.Context, dst io.Writer, from *formats.Writer) (int64, error) {
 	out := &countWriter{w: fileio.CtxWriter{Ctx: ctx, W: dst}}
 	w := bufio.NewWriterSize(out, 1<<16)
 	if err := from.Write(ctx, w); err != nil {
@@ -83,7 +83,7 @@ func write(ctx context.Context, dst io.Writer, from *exports.Writer) (int64, err
 }
 
 // historyLine returns the line to append to the history of a netCDF file.
-func historyLine(file string, selections []*exports.Selection) string {
+func historyLine(file string, selections []*formats.Selection) string {
 	line := time.Now().UTC().Format(time.RFC3339) + " cdfz get " + file
 	for _, s := range selections {
 		line += " '" + s.Text + "'"
@@ -93,7 +93,7 @@ func historyLine(file string, selections []*exports.Selection) string {
 
 // targetNames returns the names of files below -o DIR/. They are unique, derived from
 // the names of variables and valid on any file system.
-func targetNames(sel []*exports.Selection, ext string) []string {
+func targetNames(sel []*formats.Selection, ext string) []string {
 	taken := map[string]bool{}
 	var out []string
 	for _, s := range sel {

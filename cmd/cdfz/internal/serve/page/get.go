@@ -12,15 +12,15 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/exports"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/formats"
 )
 
 // maxSelections bounds the parts of a download.
 const maxSelections = 64
 
 // kinds are the media types of formats.
-var kinds = map[exports.Format]string{
-	exports.CSV: "text/csv; charset=utf-8", exports.JSON: "application/json", exports.NC: "application/x-netcdf",
+var kinds = map[formats.Format]string{
+	formats.CSV: "text/csv; charset=utf-8", formats.JSON: "application/json", formats.NC: "application/x-netcdf",
 }
 
 // get answers with a part of a file, as cdfz get does.
@@ -28,30 +28,30 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, f *File) error {
 	if err := r.ParseForm(); err != nil {
 		return badf("malformed request")
 	}
-	format := exports.Format(r.FormValue("format"))
+	format := formats.Format(r.FormValue("format"))
 	if format == "" {
-		format = exports.CSV
+		format = formats.CSV
 	}
-	if !slices.Contains(exports.Formats, format) {
-		return badf("format: expected one of %v, found %.80q", exports.Formats, string(format))
+	if !slices.Contains(formats.Formats, format) {
+		return badf("format: expected one of %v, found %.80q", formats.Formats, string(format))
 	}
 	selections := r.Form["select"]
 	if len(selections) == 0 || len(selections) > maxSelections {
 		return badf("select: expected 1 to %d selections, found %d", maxSelections, len(selections))
 	}
-	o := &exports.Options{Unpack: r.FormValue("unpack") == "1", Time: r.FormValue("time") == "1", Nearest: r.FormValue("nearest") == "1"}
-	if format == exports.NC {
+	o := &formats.Options{Unpack: r.FormValue("unpack") == "1", Time: r.FormValue("time") == "1", Nearest: r.FormValue("nearest") == "1"}
+	if format == formats.NC {
 		o.History = history(f.Path, selections)
 	}
 	size := int64(0)
-	var values []*exports.Values
+	var values []*formats.Values
 	for _, text := range selections {
-		s, err := exports.ParseSelection(text)
+		s, err := formats.ParseSelection(text)
 		if err != nil {
 			return badf("%v", err)
 		}
 		x, err := s.Apply(r.Context(), f, o)
-		if errors.Is(err, exports.ErrSelection) {
+		if errors.Is(err, formats.ErrSelection) {
 			return badf("%v", err)
 		}
 		if err != nil {
@@ -63,7 +63,7 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, f *File) error {
 		}
 		size += x.Len() * x.Type().Size()
 	}
-	out, err := exports.NewWriter(format, values)
+	out, err := formats.NewWriter(format, values)
 	if err != nil {
 		return badf("%v", err)
 	}
@@ -119,7 +119,7 @@ func history(name string, selections []string) string {
 }
 
 // saveAs proposes a name for a download.
-func saveAs(name string, values []*exports.Values, format exports.Format) string {
+func saveAs(name string, values []*formats.Values, format formats.Format) string {
 	name = path.Base(name)
 	name = strings.TrimSuffix(name, path.Ext(name))
 	for i, x := range values {
