@@ -1,6 +1,7 @@
-// Package archive writes and reads cdfz archives: classic netCDF files (CDF-1, CDF-2,
-// CDF-5) in compressed blocks. Any part can be read without the rest, and the original
-// file can be restored bit for bit. docs/FORMAT.md specifies the bytes.
+// Package archive writes and reads cdfz archives: classic netCDF files (CDF-1, CDF-2, CDF-5) in
+// compressed blocks. [Open] opens an archive, [File.Var] returns a variable, whose values
+// slab.Read reads. [WriteFile] writes an archive, and [RestoreFile] the original, bit for bit.
+// docs/FORMAT.md specifies the bytes.
 //
 // # Reading values
 //

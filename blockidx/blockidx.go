@@ -1,7 +1,7 @@
-// Package blockidx maps the number of a block to the place of its bytes in an archive. The
-// index is a paged binary table, described in docs/FORMAT.md, "The index". Pages have a
-// fixed size, computed places and a checksum each. A reader loads only the pages it needs,
-// and a table of 10^7 rows opens as fast as one of 10.
+// Package blockidx maps the number of a block to the place of its bytes in an archive. [NewTable] makes
+// an index, and [NewReader] reads one: [Reader.Row] returns a place. The index is a paged binary table,
+// described in docs/FORMAT.md, "The index". Pages have a fixed size, computed places and a checksum each.
+// A reader loads only the pages it needs, and a table of 10^7 rows opens as fast as one of 10.
 //
 // Table builds and writes an index, Reader looks up rows. The package knows nothing
 // about netCDF, filters or the container.

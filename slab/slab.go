@@ -1,5 +1,5 @@
-// Package slab reads hyperslabs of netCDF variables: parts of an array given by
-// start, count and stride in each dimension.
+// Package slab reads hyperslabs of netCDF variables: parts of an array given by start, count and stride
+// in each dimension. [Read] and [ReadInto] read one, [WalkParallel] all values of a variable.
 //
 // It works on an [Array], the values of one variable in row-major order as bytes.
 // Variables of package archive are arrays, whether they come from a classic file or

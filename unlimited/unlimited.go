@@ -1,11 +1,10 @@
-// Package unlimited is the permutation between the two forms of a classic netCDF file.
-// In the image, the records of all record variables are interleaved. In raw, the values
-// of each blocked variable are contiguous, and everything else (the rest: header,
-// padding, gaps, tail) follows in image order. The package implements docs/FORMAT.md,
-// "The permutation".
+// Package unlimited is the permutation between the two forms of a classic netCDF file, its image and raw.
+// [Plan] decides which variables are blocked, [New] checks their segments, and [Layout.Raw] and
+// [Layout.Image] return one form of the other. In the image, the records of all record variables are
+// interleaved. In raw, the values of each blocked variable are contiguous, and everything else (the rest:
+// header, padding, gaps, tail) follows in image order. docs/FORMAT.md, "The permutation", specifies it.
 //
-// Plan decides which variables are blocked, New checks a set of segments, and Raw and
-// Image return the two views as io.ReaderAt. For passes over a whole image, Gather
+// For passes over a whole image, Gather
 // collects segments from it, Tail collects the last part of raw, and Scatter assembles
 // the image again. Values reads a single variable. Apart from the bytes themselves,
 // everything is arithmetic on the segments: nothing allocates in proportion to the

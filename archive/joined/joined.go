@@ -1,6 +1,7 @@
-// Package joined presents many netCDF files as one dataset, joined along the outermost dimension of
-// their variables, as NcML's aggregations joinExisting and joinNew, and as ncrcat and ncecat do. The
-// members are archives and classic files.
+// Package joined presents many netCDF files as one dataset: [Build] describes it, [Open] opens it, and
+// [Dataset.File] is the joined file. They are joined along the outermost dimension of their variables, as
+// NcML's aggregations joinExisting and joinNew, and as ncrcat and ncecat do. The members are archives and
+// classic files.
 //
 // [Build] compares the members and returns a [Description]. [Description.WriteNcML] writes it as NcML,
 // and [ReadNcML] reads that. [Open] opens the dataset:

@@ -1,7 +1,8 @@
-// Package parity adds Reed-Solomon parity to archives and heals damaged archives with it.
-// The parity is the entry `.cdfz/parity`, which stands directly before the manifest and
-// covers every other byte of the file (docs/FORMAT.md, "Parity"). The package knows the ZIP
-// structure of archives and nothing about plans, blocks and filters.
+// Package parity adds Reed-Solomon parity to archives and heals damaged archives with it. [Add] and
+// [Remove] change an archive; [Find] returns the parity of one, whose methods check and heal. The parity
+// is the entry `.cdfz/parity`, which stands directly before the manifest and covers every other byte of
+// the file (docs/FORMAT.md, "Parity"). The package knows the ZIP structure of archives and nothing about
+// plans, blocks and filters.
 //
 // Add adds parity. Find looks for it, also in an archive whose other structures are
 // damaged. Set.Check reports the damage, and how much of it can be healed. Set.Heal heals

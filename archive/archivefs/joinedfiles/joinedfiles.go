@@ -1,5 +1,5 @@
-// Package joinedfiles has the rules by which descriptions of joined files appear in an archivefs.FS of
-// archives: tas.ncml appears as tas.nc.
+// Package joinedfiles makes an archivefs.FS show descriptions of joined files as the joined files:
+// tas.ncml appears as tas.nc. Set FS.Joined to what [Rules] returns.
 package joinedfiles
 
 import (
