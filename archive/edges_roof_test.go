@@ -17,9 +17,9 @@ var roof = map[string][]string{
 	// What several verbs use.
 	"cataloguefile": {"archive", "cdf3", "cf", "internal/atomicfile", "./parquet", "slab"}, // catalogue and find
 	"choices":       {"archive", "cdf3", "filters", "lorenz"},                              // info and the page of serve
-	"cli":           {"archive", "archive/parity", "cdf3", "./hdf5plugin", "filters", "internal/atomicfile", "internal/observer", "internal/runlog", "internal/storage", "remote", "internal/s3"},
+	"cli":           {"archive", "archive/parity", "cdf3", "./hdf5plugin", "filters", "internal/atomicfile", "internal/observer", "internal/runlog", "internal/storage", "remote", "internal/s3", "internal/discovery"},
 	"cli/chains": {"archive", "cdf3", "./cli", "./cli/display", "./cli/terminal", "filters",
-		"internal/spec"},
+		"internal/spec", "internal/discovery"},
 	"cli/display": {},
 	"cli/fileio": {"archive", "archive/joined", "cdf3", "./cli/display", "./cli/patterns",
 		"./cli/protect", "./cli/receiptfile", "./cli/shards", "./cli/stop",
@@ -45,7 +45,7 @@ var roof = map[string][]string{
 	"formats/refs":    {"archive", "archive/joined", "filters", "internal/atomicfile", "./parquet"},
 	"formats/zarr":    {"archive", "cdf3", "filters", "filters/all", "internal/atomicfile"},                                                                           // writes blosc
 	"fusefs":          {"archive", "archive/archivefs", "archive/archivefs/joinedfiles", "internal/ahead", "internal/nofollow", "internal/retry", "internal/storage"}, // mount and run
-	"hdf5plugin":      {"filters", "filters/all", "internal/hostproto"},                                                                                               // cli loads plugins for all verbs
+	"hdf5plugin":      {"filters", "filters/all", "internal/hostproto", "internal/discovery"},                                                                         // cli loads plugins for all verbs
 	"parquet":         {"internal/ioat"},                                                                                                                              // cataloguefile and references
 
 	// What one verb uses.
@@ -61,7 +61,7 @@ var roof = map[string][]string{
 		"internal/runlog", "internal/storage", "internal/urls", "remote", "internal/s3"},
 	"bench":     {"archive", "cdf3", "filters", "internal/atomicfile", "internal/chart", "internal/spec"},
 	"catalogue": {"archive", "./cataloguefile", "remote"},
-	"codec":     {"cdf3", "filters", "internal/spec"},
+	"codec":     {"cdf3", "filters", "internal/spec", "internal/discovery"},
 	"copy":      {"archive", "internal/s3"},
 	"dump":      {"archive", "cdf3", "cdl", "filters", "internal/atomicfile"},
 	"export":    {"archive", "archive/joined", "./formats/netcdf4", "./formats/refs", "./formats/zarr", "filters", "internal/atomicfile", "internal/spec", "remote"},

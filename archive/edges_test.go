@@ -43,7 +43,7 @@ var edges = map[string][]string{
 	"remote/s3":                    {"internal/s3"},
 	"blockidx":                     {"internal/ioat"},
 	"filters": {"filters/internal/codecjson", "filters/internal/deflate", "filters/internal/transpose", "filters/internal/wire",
-		"filters/internal/zstd", "lorenz"},
+		"filters/internal/zstd", "lorenz", "internal/discovery"},
 	"filters/internal/wire":        {"internal/recycled"}, // the errors of all filters
 	"filters/internal/codecjson":   {"filters/internal/wire"},
 	"filters/internal/deflate":     {"filters/internal/wire"},
@@ -85,6 +85,7 @@ var edges = map[string][]string{
 	"lorenz/internal/text":             {"lorenz/internal/entropy", "lorenz/internal/kernels"},
 	"internal/spec":                    {"filters"}, // the text of chains
 	"internal/observer":                {},          // --filter-stats
+	"internal/discovery":               {},          // what package filters does for the command alone
 	"internal/ahead":                   {},          // what package archive does for the command alone
 	"internal/hostproto":               {},          // used by hdf5plugin and by the command cdfz-plugin-host
 	"slab":                             {"cdf3", "internal/ioat"},

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/internal/discovery"
 )
 
 // TestDiscover checks that further filters are looked for once, and only if a filter is needed
@@ -31,7 +32,7 @@ func TestDiscover(t *testing.T) {
 	}
 	forget := func() {
 		filters.Unregister(id)
-		filters.Discover(nil)
+		discovery.Set(nil)
 		calls.Store(0)
 	}
 	t.Cleanup(forget)
@@ -47,7 +48,7 @@ func TestDiscover(t *testing.T) {
 		"ToFilter": func() error { _, err := filters.ToFilter(json.RawMessage(`{"id":"found later"}`)); return err },
 	} {
 		forget()
-		filters.Discover(add)
+		discovery.Set(add)
 		require.Empty(t, filters.Name(id))
 		require.Empty(t, filters.CodecID(id))
 		_, err := filters.NewCoder(filters.Chain{{ID: filters.Deflate, Params: []uint32{1}}})

@@ -49,9 +49,6 @@ var inAll = []uint32{
 // allPath is the path of package all.
 const allPath = "github.com/cdfz-format/cdfz/filters/all"
 
-// RegistryURL is The HDF Group's description of the registered filters.
-const RegistryURL = "https://github.com/HDFGroup/hdf5_plugins/blob/master/docs/RegisteredFilterPlugins.md"
-
 // Class returns the range of The HDF Group's registry that contains an id: "predefined"
 // (0 to 255), "testing" (256 to 511), "registered" (512 to 32767), "private" (32768 to
 // 65535) or, above [MaxID], "invalid".

@@ -3,7 +3,14 @@ package filters
 import (
 	"slices"
 	"sync"
+
+	"github.com/cdfz-format/cdfz/internal/discovery"
 )
+
+func init() {
+	discovery.Set, discovery.Run = discover, discovered
+	discovery.Pair = func(id uint32, codec any) error { return pair(id, codec.(*Codec)) }
+}
 
 // registered is a filter with its idle sessions.
 type registered struct {
@@ -54,9 +61,8 @@ func Register(m Method) error {
 	return nil
 }
 
-// Pair pairs a registered filter with another codec, for all conversions made afterwards. An
-// id that is not registered is [ErrFilterID], an incomplete codec [ErrParam].
-func Pair(id uint32, c *Codec) error {
+// pair is discovery.Pair.
+func pair(id uint32, c *Codec) error {
 	if c.ID == "" || c.Params == nil || c.JSON == nil {
 		return errorf(ErrParam, "filter %d: incomplete codec", id)
 	}
@@ -72,30 +78,25 @@ func Pair(id uint32, c *Codec) error {
 	return nil
 }
 
-// discovery finds further filters.
-var discovery struct {
+// finder finds further filters.
+var finder struct {
 	sync.Mutex
 	find func()
 }
 
-// Discover sets a function that registers further filters and codecs. It is called once: when
-// [NewCoder], [Chain.Complete] or [Lookup] first meets a filter that is not registered, or by
-// [ToFilter] or [Discovered]. Others wait for it. Of this package, it may call [Register],
-// [Registered], [Pair], [CodecID] and [Name].
-func Discover(find func()) {
-	discovery.Lock()
-	defer discovery.Unlock()
-	discovery.find = find
+// discover is discovery.Set.
+func discover(find func()) {
+	finder.Lock()
+	defer finder.Unlock()
+	finder.find = find
 }
 
-// Discovered calls the function of [Discover] unless it has been called. Codecs that it finds
-// may replace those of registered filters, so a program calls it before it converts filters
-// that a user has named.
-func Discovered() {
-	discovery.Lock()
-	defer discovery.Unlock()
-	find := discovery.find
-	discovery.find = nil
+// discovered is discovery.Run.
+func discovered() {
+	finder.Lock()
+	defer finder.Unlock()
+	find := finder.find
+	finder.find = nil
 	if find != nil {
 		find()
 	}
@@ -106,7 +107,7 @@ func Discovered() {
 func need(id uint32) *registered {
 	r := find(id)
 	if r == nil && id <= MaxID {
-		Discovered()
+		discovered()
 		r = find(id)
 	}
 	return r

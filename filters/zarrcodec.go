@@ -92,7 +92,7 @@ func ToFilter(text json.RawMessage) (Filter, error) {
 			return Filter{}, errorf(ErrCodec, "codec %q: unknown key %q", id, key)
 		}
 	}
-	Discovered()
+	discovered()
 	r := withCodec(id)
 	if r == nil {
 		hint := ""

@@ -5,7 +5,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/hdf5plugin"
-	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/internal/discovery"
 )
 
 // PluginFolders returns the folders in which the user wants plugins to be searched.
@@ -14,10 +14,10 @@ func (r *Run) PluginFolders() []string { return hdf5plugin.SearchPath(r.PluginPa
 // PluginsOnDemand loads plugins when an unknown filter is needed, if the user has named folders.
 func (r *Run) PluginsOnDemand() {
 	if len(r.PluginFolders()) == 0 {
-		filters.Discover(nil)
+		discovery.Set(nil)
 		return
 	}
-	filters.Discover(func() {
+	discovery.Set(func() {
 		if _, err := r.openPlugins(); err != nil {
 			r.Term.Message("warning: %s", terminal.PlainText(err, ""))
 		}
@@ -26,7 +26,7 @@ func (r *Run) PluginsOnDemand() {
 
 // LoadPlugins loads plugins at once.
 func (r *Run) LoadPlugins() (*hdf5plugin.Set, error) {
-	filters.Discover(nil)
+	discovery.Set(nil)
 	return r.openPlugins()
 }
 

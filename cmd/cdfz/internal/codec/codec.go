@@ -17,6 +17,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/internal/discovery"
 	"github.com/cdfz-format/cdfz/internal/spec"
 )
 
@@ -157,7 +158,7 @@ func (c *converter) fromHDF5(text string) error {
 	if err != nil {
 		return err
 	}
-	filters.Discovered() // plugins may have codecs for built-in filters
+	discovery.Run() // plugins may have codecs for built-in filters
 	full, err := chain.Complete(b)
 	if err != nil && b.Size == 0 && b.Len == 0 {
 		full, err = chain, nil // not all codecs need what the blocks would add

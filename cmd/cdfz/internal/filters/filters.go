@@ -86,13 +86,16 @@ var payloads = map[uint32]string{
 	32025:               "HDF5: the codec delta is another format",
 }
 
+// registryURL is The HDF Group's description of the registered filters.
+const registryURL = "https://github.com/HDFGroup/hdf5_plugins/blob/master/docs/RegisteredFilterPlugins.md"
+
 func reportFilter(id uint32) filterReport {
 	r := filterReport{ID: id, Name: filters.Name(id), Class: filters.Class(id), Payload: payloads[id], Codec: filters.CodecID(id), Package: filters.CodecPackage(id)}
 	if m, ok := filters.Lookup(id); ok {
 		r.BuiltIn, r.Plugin, r.Encodes = m.Origin == "", m.Origin, !m.DecodeOnly && !m.EncodeOnly
 	}
 	if r.Class != "predefined" && r.Class != "private" && r.Name != "" {
-		r.Registry = filters.RegistryURL
+		r.Registry = registryURL
 	}
 	switch {
 	case r.Payload != "" || r.Name == "":
@@ -132,7 +135,7 @@ func listFilters(run *cli.Run) {
 		}
 	}
 	display.WriteTable(run.Term.Out, table)
-	fmt.Fprintf(run.Term.Out, "\nnot built in: %s\n%s\n", strings.Join(others, ", "), filters.RegistryURL)
+	fmt.Fprintf(run.Term.Out, "\nnot built in: %s\n%s\n", strings.Join(others, ", "), registryURL)
 }
 
 func describeFilters(run *cli.Run, args []string) error {

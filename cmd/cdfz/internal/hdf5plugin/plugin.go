@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/internal/discovery"
 )
 
 // Options are for [Open]. The zero value of a field means its default.
@@ -129,7 +130,7 @@ func (s *Set) Register() error {
 				err = filters.Register(s.Method(p))
 			}
 		case c != nil && (!p.Codec.Default || filters.CodecID(p.ID) == ""):
-			err = filters.Pair(p.ID, c)
+			err = discovery.Pair(p.ID, c)
 		}
 		if err != nil {
 			return err

@@ -13,6 +13,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/internal/discovery"
 	"github.com/cdfz-format/cdfz/internal/spec"
 )
 
@@ -167,7 +168,7 @@ func (s *Specs) parseDeflate() error {
 // bits, and for floats if the chain is not for integers.
 func Check(c filters.Chain) error {
 	if len(c) > 0 {
-		filters.Discovered() // plugins may have codecs for built-in filters
+		discovery.Run() // plugins may have codecs for built-in filters
 	}
 	var ours filters.Chain // plugins may need the types of the variables
 	for _, f := range c {
