@@ -48,13 +48,6 @@ func describe(f Filter) string {
 	return fmt.Sprintf("%s (%s)", f, name)
 }
 
-// Compresses reports whether the filter's purpose is to make blocks shorter. It is
-// false for a filter that is not registered.
-func (f Filter) Compresses() bool {
-	m := find(f.ID)
-	return m != nil && m.Compresses
-}
-
 // Chain is the list of filters applied to a block, first to last when encoding. A nil
 // or empty chain leaves blocks unchanged.
 type Chain []Filter

@@ -27,11 +27,6 @@ type Report struct {
 	Healed                 int64 // pieces and records that Heal wrote
 }
 
-// Intact reports whether everything that the parity protects is intact, and the parity.
-func (r *Report) Intact() bool {
-	return r.BadPieces == 0 && r.BadRecords == 0 && !r.Header && len(r.Unknown) == 0 && r.missing == 0
-}
-
 // Healable reports whether all damage can be healed.
 func (r *Report) Healable() bool { return len(r.Lost) == 0 && len(r.Unknown) == 0 }
 

@@ -29,3 +29,8 @@ func PassedInFile(t testing.TB) {
 	passedPieces = 0
 	t.Cleanup(func() { passedPieces = n })
 }
+
+// Intact reports whether everything that the parity protects is intact, and the parity.
+func (r *Report) Intact() bool {
+	return r.BadPieces == 0 && r.BadRecords == 0 && !r.Header && len(r.Unknown) == 0 && r.missing == 0
+}
