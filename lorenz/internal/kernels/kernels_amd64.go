@@ -343,3 +343,82 @@ func joinFast(d []uint32, class, zeros, low, syms []byte, places []uint64, at *G
 	}
 	joinAVX2(&d[0], len(class), &class[0], z, first, len(low), &syms[0], &places[0], &widths[0][0], (*byte)(unsafe.Pointer(at)))
 }
+
+// moves has for each set of lanes, by its bits, which one of the values that follow each other a lane gets.
+var moves = func() (m [256][8]byte) {
+	for set := range m {
+		next := byte(0)
+		for lane := range 8 {
+			if set>>lane&1 != 0 {
+				m[set][lane] = next
+				next++
+			}
+		}
+	}
+	return m
+}()
+
+func rowFast(s *Row) int {
+	if !haveFast || s.N < 1 {
+		return 0
+	}
+	if s.Active != nil {
+		return rowMaskedAVX2((*byte)(unsafe.Pointer(s)), &moves)
+	}
+	return rowAVX2((*byte)(unsafe.Pointer(s)), &moves)
+}
+
+func stripesFast(dst []uint16, starts *[16]int, marks []uint16, n int) bool {
+	if !haveFast || n < 8 {
+		return false
+	}
+	_, _ = dst[starts[15]+n-1], marks[16*n-1]
+	for j := 0; j < n; {
+		j = min(j, n-8) // the last ones again
+		stripesAVX2(&dst[j], starts, &marks[16*j])
+		j += 8
+	}
+	return true
+}
+
+// readable returns how many of n residuals, a multiple of step, have low bits and 8 bytes more in low, for sure.
+func readable(n, step int, low []byte, pos, most int) int {
+	if !haveFast {
+		return 0
+	}
+	left := len(low) - pos>>3 - 16
+	if left < 0 {
+		return 0
+	}
+	if 8*left/n < most {
+		n = 8 * left / most
+	}
+	return n - n%step
+}
+
+func lowBits32Fast(dst []uint32, marks []uint16, low []byte, pos, t, most int) (done, end int) {
+	if len(dst) < 8 {
+		return 0, pos
+	}
+	k := readable(len(dst), 8, low, pos, most)
+	if k == 0 {
+		return 0, pos
+	}
+	_ = marks[k-1]
+	if most <= 25 && t == 0 {
+		return k, int(lowBitsAVX2(&dst[0], &marks[0], k, &low[0], uint64(pos)))
+	}
+	return k, int(lowBits32AVX2(&dst[0], &marks[0], k, &low[0], uint64(pos), uint32(t)))
+}
+
+func lowBits64Fast(dst []uint64, marks []uint16, low []byte, pos, t, most int) (done, end int) {
+	if len(dst) < 4 {
+		return 0, pos
+	}
+	k := readable(len(dst), 4, low, pos, most)
+	if k == 0 {
+		return 0, pos
+	}
+	_ = marks[k-1]
+	return k, int(lowBits64AVX2(&dst[0], &marks[0], k, &low[0], uint64(pos), uint64(t)))
+}

@@ -3097,3 +3097,897 @@ loop:
 	JNZ          loop
 	VZEROUPPER
 	RET
+
+DATA steps1<>+0(SB)/4, $0x00000001
+DATA steps1<>+4(SB)/4, $0x00000001
+DATA steps1<>+8(SB)/4, $0x00000001
+DATA steps1<>+12(SB)/4, $0x00000001
+DATA steps1<>+16(SB)/4, $0x00000001
+DATA steps1<>+20(SB)/4, $0x00000001
+DATA steps1<>+24(SB)/4, $0x00000001
+DATA steps1<>+28(SB)/4, $0x00000001
+GLOBL steps1<>(SB), RODATA|NOPTR, $32
+
+DATA steps2<>+0(SB)/4, $0x00000002
+DATA steps2<>+4(SB)/4, $0x00000002
+DATA steps2<>+8(SB)/4, $0x00000002
+DATA steps2<>+12(SB)/4, $0x00000002
+DATA steps2<>+16(SB)/4, $0x00000002
+DATA steps2<>+20(SB)/4, $0x00000002
+DATA steps2<>+24(SB)/4, $0x00000002
+DATA steps2<>+28(SB)/4, $0x00000002
+GLOBL steps2<>(SB), RODATA|NOPTR, $32
+
+DATA steps31<>+0(SB)/4, $0x0000001f
+DATA steps31<>+4(SB)/4, $0x0000001f
+DATA steps31<>+8(SB)/4, $0x0000001f
+DATA steps31<>+12(SB)/4, $0x0000001f
+DATA steps31<>+16(SB)/4, $0x0000001f
+DATA steps31<>+20(SB)/4, $0x0000001f
+DATA steps31<>+24(SB)/4, $0x0000001f
+DATA steps31<>+28(SB)/4, $0x0000001f
+GLOBL steps31<>(SB), RODATA|NOPTR, $32
+
+DATA stepsFloat<>+0(SB)/4, $0x3f800000
+DATA stepsFloat<>+4(SB)/4, $0x3f800000
+DATA stepsFloat<>+8(SB)/4, $0x3f800000
+DATA stepsFloat<>+12(SB)/4, $0x3f800000
+DATA stepsFloat<>+16(SB)/4, $0x3f800000
+DATA stepsFloat<>+20(SB)/4, $0x3f800000
+DATA stepsFloat<>+24(SB)/4, $0x3f800000
+DATA stepsFloat<>+28(SB)/4, $0x3f800000
+GLOBL stepsFloat<>(SB), RODATA|NOPTR, $32
+
+DATA stepsOctaves<>+0(SB)/4, $0x000007f0
+DATA stepsOctaves<>+4(SB)/4, $0x000007f0
+DATA stepsOctaves<>+8(SB)/4, $0x000007f0
+DATA stepsOctaves<>+12(SB)/4, $0x000007f0
+DATA stepsOctaves<>+16(SB)/4, $0x000007f0
+DATA stepsOctaves<>+20(SB)/4, $0x000007f0
+DATA stepsOctaves<>+24(SB)/4, $0x000007f0
+DATA stepsOctaves<>+28(SB)/4, $0x000007f0
+GLOBL stepsOctaves<>(SB), RODATA|NOPTR, $32
+
+DATA stepsSlot<>+0(SB)/4, $0x000007ff
+DATA stepsSlot<>+4(SB)/4, $0x000007ff
+DATA stepsSlot<>+8(SB)/4, $0x000007ff
+DATA stepsSlot<>+12(SB)/4, $0x000007ff
+DATA stepsSlot<>+16(SB)/4, $0x000007ff
+DATA stepsSlot<>+20(SB)/4, $0x000007ff
+DATA stepsSlot<>+24(SB)/4, $0x000007ff
+DATA stepsSlot<>+28(SB)/4, $0x000007ff
+GLOBL stepsSlot<>(SB), RODATA|NOPTR, $32
+
+DATA stepsClass<>+0(SB)/4, $0x000000ff
+DATA stepsClass<>+4(SB)/4, $0x000000ff
+DATA stepsClass<>+8(SB)/4, $0x000000ff
+DATA stepsClass<>+12(SB)/4, $0x000000ff
+DATA stepsClass<>+16(SB)/4, $0x000000ff
+DATA stepsClass<>+20(SB)/4, $0x000000ff
+DATA stepsClass<>+24(SB)/4, $0x000000ff
+DATA stepsClass<>+28(SB)/4, $0x000000ff
+GLOBL stepsClass<>(SB), RODATA|NOPTR, $32
+
+DATA stepsSize<>+0(SB)/4, $0x00000fff
+DATA stepsSize<>+4(SB)/4, $0x00000fff
+DATA stepsSize<>+8(SB)/4, $0x00000fff
+DATA stepsSize<>+12(SB)/4, $0x00000fff
+DATA stepsSize<>+16(SB)/4, $0x00000fff
+DATA stepsSize<>+20(SB)/4, $0x00000fff
+DATA stepsSize<>+24(SB)/4, $0x00000fff
+DATA stepsSize<>+28(SB)/4, $0x00000fff
+GLOBL stepsSize<>(SB), RODATA|NOPTR, $32
+
+DATA stepsSigns<>+0(SB)/4, $0x00000020
+DATA stepsSigns<>+4(SB)/4, $0x00000020
+DATA stepsSigns<>+8(SB)/4, $0x00000020
+DATA stepsSigns<>+12(SB)/4, $0x00000020
+DATA stepsSigns<>+16(SB)/4, $0x00000020
+DATA stepsSigns<>+20(SB)/4, $0x00000020
+DATA stepsSigns<>+24(SB)/4, $0x00000020
+DATA stepsSigns<>+28(SB)/4, $0x00000020
+GLOBL stepsSigns<>(SB), RODATA|NOPTR, $32
+
+DATA stepsBase<>+0(SB)/4, $0x000000fe
+DATA stepsBase<>+4(SB)/4, $0x000000fe
+DATA stepsBase<>+8(SB)/4, $0x000000fe
+DATA stepsBase<>+12(SB)/4, $0x000000fe
+DATA stepsBase<>+16(SB)/4, $0x000000fe
+DATA stepsBase<>+20(SB)/4, $0x000000fe
+DATA stepsBase<>+24(SB)/4, $0x000000fe
+DATA stepsBase<>+28(SB)/4, $0x000000fe
+GLOBL stepsBase<>(SB), RODATA|NOPTR, $32
+
+DATA steps27<>+0(SB)/4, $0x0000001b
+DATA steps27<>+4(SB)/4, $0x0000001b
+DATA steps27<>+8(SB)/4, $0x0000001b
+DATA steps27<>+12(SB)/4, $0x0000001b
+DATA steps27<>+16(SB)/4, $0x0000001b
+DATA steps27<>+20(SB)/4, $0x0000001b
+DATA steps27<>+24(SB)/4, $0x0000001b
+DATA steps27<>+28(SB)/4, $0x0000001b
+GLOBL steps27<>(SB), RODATA|NOPTR, $32
+
+DATA stepsNine<>+0(SB)/4, $0x00090009
+DATA stepsNine<>+4(SB)/4, $0x00090009
+DATA stepsNine<>+8(SB)/4, $0x00090009
+DATA stepsNine<>+12(SB)/4, $0x00090009
+DATA stepsNine<>+16(SB)/4, $0x00090009
+DATA stepsNine<>+20(SB)/4, $0x00090009
+DATA stepsNine<>+24(SB)/4, $0x00090009
+DATA stepsNine<>+28(SB)/4, $0x00090009
+GLOBL stepsNine<>(SB), RODATA|NOPTR, $32
+
+DATA stepsThree<>+0(SB)/4, $0x00030003
+DATA stepsThree<>+4(SB)/4, $0x00030003
+DATA stepsThree<>+8(SB)/4, $0x00030003
+DATA stepsThree<>+12(SB)/4, $0x00030003
+DATA stepsThree<>+16(SB)/4, $0x00030003
+DATA stepsThree<>+20(SB)/4, $0x00030003
+DATA stepsThree<>+24(SB)/4, $0x00030003
+DATA stepsThree<>+28(SB)/4, $0x00030003
+GLOBL stepsThree<>(SB), RODATA|NOPTR, $32
+
+DATA stepsEvery<>+0(SB)/4, $0xffffffff
+DATA stepsEvery<>+4(SB)/4, $0xffffffff
+DATA stepsEvery<>+8(SB)/4, $0xffffffff
+DATA stepsEvery<>+12(SB)/4, $0xffffffff
+DATA stepsEvery<>+16(SB)/4, $0xffffffff
+DATA stepsEvery<>+20(SB)/4, $0xffffffff
+DATA stepsEvery<>+24(SB)/4, $0xffffffff
+DATA stepsEvery<>+28(SB)/4, $0xffffffff
+GLOBL stepsEvery<>(SB), RODATA|NOPTR, $32
+
+// func rowAVX2(s *byte, moves *[256][8]byte) (done int)
+// Requires: AVX, AVX2, POPCNT
+TEXT ·rowAVX2(SB), NOSPLIT, $0-24
+	MOVQ    s+0(FP), AX
+	MOVQ    moves+8(FP), CX
+	VMOVDQU (AX), Y0
+	VMOVDQU 64(AX), Y1
+	VMOVDQU 32(AX), Y2
+	VMOVDQU 96(AX), Y3
+	MOVQ    280(AX), DX
+	MOVQ    288(AX), BX
+	MOVQ    336(AX), DI
+	XORQ    SI, SI
+
+step:
+	CMPQ  BX, $0x20
+	JL    done
+	VPXOR Y4, Y4, Y4
+	VPXOR Y5, Y5, Y5
+	MOVQ  344(AX), R10
+	XORQ  R9, R9
+	TESTQ R10, R10
+	JZ    decode
+
+tap:
+	MOVQ         400(AX)(R9*8), R8
+	VBROADCASTSS 360(AX)(R9*4), Y6
+	VMULPS       (R8)(SI*2), Y6, Y7
+	VADDPS       Y7, Y4, Y4
+	VMULPS       32(R8)(SI*2), Y6, Y7
+	VADDPS       Y7, Y5, Y5
+	INCQ         R9
+	CMPQ         R9, R10
+	JNE          tap
+
+decode:
+	VBROADCASTSS 356(AX), Y6
+	VMULPS       128(AX), Y6, Y6
+	VADDPS       Y6, Y4, Y4
+	VADDPS       stepsFloat<>+0(SB), Y4, Y4
+	VBROADCASTSS 352(AX), Y6
+	VMULPS       Y6, Y1, Y6
+	VADDPS       Y6, Y4, Y4
+	VPSRLD       $0x13, Y4, Y4
+	VPSUBD       stepsOctaves<>+0(SB), Y4, Y4
+	MOVQ         256(AX), R8
+	VMOVDQU      stepsEvery<>+0(SB), Y6
+	VPGATHERDD   Y6, (R8)(Y4*4), Y7
+	VPAND        stepsSlot<>+0(SB), Y0, Y4
+	VPADDD       Y4, Y7, Y7
+	MOVQ         264(AX), R8
+	VMOVDQU      stepsEvery<>+0(SB), Y6
+	VPGATHERDD   Y6, (R8)(Y7*4), Y4
+	VPAND        stepsClass<>+0(SB), Y4, Y11
+	VPSRLD       $0x14, Y4, Y7
+	VPSRLD       $0x0b, Y0, Y8
+	VPMULLD      Y8, Y7, Y7
+	VPSRLD       $0x08, Y4, Y4
+	VPAND        stepsSize<>+0(SB), Y4, Y4
+	VPADDD       Y4, Y7, Y7
+	MOVQ         312(AX), R8
+	VMOVDQU      (R8)(SI*1), X6
+	VPSRLW       $0x08, X6, X6
+	VPMULLW      stepsNine<>+0(SB), X6, X6
+	VMOVDQU      -32(R8)(SI*1), X8
+	VPSRLW       $0x08, X8, X8
+	VPADDW       X8, X6, X6
+	MOVQ         320(AX), R8
+	VMOVDQU      (R8)(SI*1), X8
+	VPSRLW       $0x08, X8, X8
+	VPMULLW      stepsThree<>+0(SB), X8, X8
+	VPADDW       X8, X6, X6
+	VPMOVZXWD    X6, Y6
+	VPADDD       192(AX), Y6, Y6
+	VPSLLD       $0x02, Y6, Y6
+	VPMINSD      steps2<>+0(SB), Y11, Y8
+	VPADDD       Y8, Y6, Y6
+	MOVQ         272(AX), R8
+	VMOVDQU      stepsEvery<>+0(SB), Y8
+	VPGATHERDD   Y8, (R8)(Y6*4), Y4
+	VPAND        steps31<>+0(SB), Y7, Y6
+	VPCMPGTD     Y6, Y4, Y8
+	VMOVDQU      stepsSigns<>+0(SB), Y9
+	VPSUBD       Y4, Y9, Y9
+	VPBLENDVB    Y8, Y4, Y9, Y9
+	VPSRLD       $0x05, Y7, Y7
+	VPMULLD      Y9, Y7, Y7
+	VPADDD       Y6, Y7, Y7
+	VPANDN       Y4, Y8, Y4
+	VPSUBD       Y4, Y7, Y7
+	VPXOR        Y4, Y4, Y4
+	VPCMPEQD     Y4, Y11, Y6
+	VPANDN       steps2<>+0(SB), Y8, Y8
+	VPAND        steps1<>+0(SB), Y6, Y9
+	VPOR         Y9, Y8, Y8
+	VPADDD       stepsBase<>+0(SB), Y11, Y9
+	VPSLLD       $0x16, Y9, Y9
+	VPANDN       Y9, Y6, Y9
+	VPSRLD       $0x10, Y7, Y6
+	VPCMPEQD     Y4, Y6, Y6
+	VMOVMSKPS    Y6, R8
+	VPMOVZXBD    (CX)(R8*8), Y10
+	VPMOVZXWD    (DX), Y4
+	VPERMD       Y4, Y10, Y10
+	POPCNTL      R8, R8
+	LEAQ         (DX)(R8*2), DX
+	SUBQ         R8, BX
+	SUBQ         R8, BX
+	VPSLLD       $0x10, Y7, Y0
+	VPOR         Y10, Y0, Y0
+	VPBLENDVB    Y6, Y0, Y7, Y0
+	VMOVDQU      Y1, 128(AX)
+	VMOVDQA      Y9, Y1
+	VPMULLD      steps27<>+0(SB), Y8, Y6
+	VMOVDQU      Y6, 192(AX)
+	VPSLLD       $0x08, Y8, Y8
+	VPOR         Y8, Y11, Y11
+	VBROADCASTSS 356(AX), Y6
+	VMULPS       160(AX), Y6, Y6
+	VADDPS       Y6, Y5, Y5
+	VADDPS       stepsFloat<>+0(SB), Y5, Y5
+	VBROADCASTSS 352(AX), Y6
+	VMULPS       Y6, Y3, Y6
+	VADDPS       Y6, Y5, Y5
+	VPSRLD       $0x13, Y5, Y5
+	VPSUBD       stepsOctaves<>+0(SB), Y5, Y5
+	MOVQ         256(AX), R8
+	VMOVDQU      stepsEvery<>+0(SB), Y6
+	VPGATHERDD   Y6, (R8)(Y5*4), Y7
+	VPAND        stepsSlot<>+0(SB), Y2, Y4
+	VPADDD       Y4, Y7, Y7
+	MOVQ         264(AX), R8
+	VMOVDQU      stepsEvery<>+0(SB), Y6
+	VPGATHERDD   Y6, (R8)(Y7*4), Y4
+	VPAND        stepsClass<>+0(SB), Y4, Y5
+	VPSRLD       $0x14, Y4, Y7
+	VPSRLD       $0x0b, Y2, Y8
+	VPMULLD      Y8, Y7, Y7
+	VPSRLD       $0x08, Y4, Y4
+	VPAND        stepsSize<>+0(SB), Y4, Y4
+	VPADDD       Y4, Y7, Y7
+	MOVQ         312(AX), R8
+	VMOVDQU      16(R8)(SI*1), X6
+	VPSRLW       $0x08, X6, X6
+	VPMULLW      stepsNine<>+0(SB), X6, X6
+	VMOVDQU      -16(R8)(SI*1), X8
+	VPSRLW       $0x08, X8, X8
+	VPADDW       X8, X6, X6
+	MOVQ         320(AX), R8
+	VMOVDQU      16(R8)(SI*1), X8
+	VPSRLW       $0x08, X8, X8
+	VPMULLW      stepsThree<>+0(SB), X8, X8
+	VPADDW       X8, X6, X6
+	VPMOVZXWD    X6, Y6
+	VPADDD       224(AX), Y6, Y6
+	VPSLLD       $0x02, Y6, Y6
+	VPMINSD      steps2<>+0(SB), Y5, Y8
+	VPADDD       Y8, Y6, Y6
+	MOVQ         272(AX), R8
+	VMOVDQU      stepsEvery<>+0(SB), Y8
+	VPGATHERDD   Y8, (R8)(Y6*4), Y4
+	VPAND        steps31<>+0(SB), Y7, Y6
+	VPCMPGTD     Y6, Y4, Y8
+	VMOVDQU      stepsSigns<>+0(SB), Y9
+	VPSUBD       Y4, Y9, Y9
+	VPBLENDVB    Y8, Y4, Y9, Y9
+	VPSRLD       $0x05, Y7, Y7
+	VPMULLD      Y9, Y7, Y7
+	VPADDD       Y6, Y7, Y7
+	VPANDN       Y4, Y8, Y4
+	VPSUBD       Y4, Y7, Y7
+	VPXOR        Y4, Y4, Y4
+	VPCMPEQD     Y4, Y5, Y6
+	VPANDN       steps2<>+0(SB), Y8, Y8
+	VPAND        steps1<>+0(SB), Y6, Y9
+	VPOR         Y9, Y8, Y8
+	VPADDD       stepsBase<>+0(SB), Y5, Y9
+	VPSLLD       $0x16, Y9, Y9
+	VPANDN       Y9, Y6, Y9
+	VPSRLD       $0x10, Y7, Y6
+	VPCMPEQD     Y4, Y6, Y6
+	VMOVMSKPS    Y6, R8
+	VPMOVZXBD    (CX)(R8*8), Y10
+	VPMOVZXWD    (DX), Y4
+	VPERMD       Y4, Y10, Y10
+	POPCNTL      R8, R8
+	LEAQ         (DX)(R8*2), DX
+	SUBQ         R8, BX
+	SUBQ         R8, BX
+	VPSLLD       $0x10, Y7, Y2
+	VPOR         Y10, Y2, Y2
+	VPBLENDVB    Y6, Y2, Y7, Y2
+	VMOVDQU      Y3, 160(AX)
+	VMOVDQA      Y9, Y3
+	VPMULLD      steps27<>+0(SB), Y8, Y6
+	VMOVDQU      Y6, 224(AX)
+	VPSLLD       $0x08, Y8, Y8
+	VPOR         Y8, Y5, Y5
+	VPACKUSDW    Y5, Y11, Y11
+	VPERMQ       $0xd8, Y11, Y11
+	MOVQ         304(AX), R8
+	VMOVDQU      Y11, (R8)(SI*1)
+	MOVQ         296(AX), R8
+	VMOVDQU      Y1, (R8)(SI*2)
+	VMOVDQU      Y3, 32(R8)(SI*2)
+	ADDQ         $0x20, SI
+	DECQ         DI
+	JNZ          step
+
+done:
+	VMOVDQU Y0, (AX)
+	VMOVDQU Y1, 64(AX)
+	VMOVDQU Y2, 32(AX)
+	VMOVDQU Y3, 96(AX)
+	MOVQ    BX, 288(AX)
+	SHRQ    $0x05, SI
+	MOVQ    SI, done+16(FP)
+	VZEROUPPER
+	RET
+
+// func rowMaskedAVX2(s *byte, moves *[256][8]byte) (done int)
+// Requires: AVX, AVX2, POPCNT
+TEXT ·rowMaskedAVX2(SB), NOSPLIT, $0-24
+	MOVQ    s+0(FP), AX
+	MOVQ    moves+8(FP), CX
+	VMOVDQU (AX), Y0
+	VMOVDQU 64(AX), Y1
+	VMOVDQU 32(AX), Y2
+	VMOVDQU 96(AX), Y3
+	MOVQ    280(AX), DX
+	MOVQ    288(AX), BX
+	MOVQ    336(AX), DI
+	XORQ    SI, SI
+
+step:
+	CMPQ  BX, $0x20
+	JL    done
+	VPXOR Y4, Y4, Y4
+	VPXOR Y5, Y5, Y5
+	MOVQ  344(AX), R10
+	XORQ  R9, R9
+	TESTQ R10, R10
+	JZ    decode
+
+tap:
+	MOVQ         400(AX)(R9*8), R8
+	VBROADCASTSS 360(AX)(R9*4), Y6
+	VMULPS       (R8)(SI*2), Y6, Y7
+	VADDPS       Y7, Y4, Y4
+	VMULPS       32(R8)(SI*2), Y6, Y7
+	VADDPS       Y7, Y5, Y5
+	INCQ         R9
+	CMPQ         R9, R10
+	JNE          tap
+
+decode:
+	VBROADCASTSS 356(AX), Y6
+	VMULPS       128(AX), Y6, Y6
+	VADDPS       Y6, Y4, Y4
+	VADDPS       stepsFloat<>+0(SB), Y4, Y4
+	VBROADCASTSS 352(AX), Y6
+	VMULPS       Y6, Y1, Y6
+	VADDPS       Y6, Y4, Y4
+	VPSRLD       $0x13, Y4, Y4
+	VPSUBD       stepsOctaves<>+0(SB), Y4, Y4
+	VPAND        stepsSlot<>+0(SB), Y4, Y4
+	MOVQ         256(AX), R8
+	VMOVDQU      stepsEvery<>+0(SB), Y6
+	VPGATHERDD   Y6, (R8)(Y4*4), Y7
+	VPAND        stepsSlot<>+0(SB), Y0, Y4
+	VPADDD       Y4, Y7, Y7
+	MOVQ         264(AX), R8
+	VMOVDQU      stepsEvery<>+0(SB), Y6
+	VPGATHERDD   Y6, (R8)(Y7*4), Y4
+	VPAND        stepsClass<>+0(SB), Y4, Y11
+	VPSRLD       $0x14, Y4, Y7
+	VPSRLD       $0x0b, Y0, Y8
+	VPMULLD      Y8, Y7, Y7
+	VPSRLD       $0x08, Y4, Y4
+	VPAND        stepsSize<>+0(SB), Y4, Y4
+	VPADDD       Y4, Y7, Y7
+	MOVQ         312(AX), R8
+	VMOVDQU      (R8)(SI*1), X6
+	VPSRLW       $0x08, X6, X6
+	VPMULLW      stepsNine<>+0(SB), X6, X6
+	VMOVDQU      -32(R8)(SI*1), X8
+	VPSRLW       $0x08, X8, X8
+	VPADDW       X8, X6, X6
+	MOVQ         320(AX), R8
+	VMOVDQU      (R8)(SI*1), X8
+	VPSRLW       $0x08, X8, X8
+	VPMULLW      stepsThree<>+0(SB), X8, X8
+	VPADDW       X8, X6, X6
+	VPMOVZXWD    X6, Y6
+	VPADDD       192(AX), Y6, Y6
+	VPSLLD       $0x02, Y6, Y6
+	VPMINSD      steps2<>+0(SB), Y11, Y8
+	VPADDD       Y8, Y6, Y6
+	MOVQ         272(AX), R8
+	VMOVDQU      stepsEvery<>+0(SB), Y8
+	VPGATHERDD   Y8, (R8)(Y6*4), Y4
+	VPAND        steps31<>+0(SB), Y7, Y6
+	VPCMPGTD     Y6, Y4, Y8
+	VMOVDQU      stepsSigns<>+0(SB), Y9
+	VPSUBD       Y4, Y9, Y9
+	VPBLENDVB    Y8, Y4, Y9, Y9
+	VPSRLD       $0x05, Y7, Y7
+	VPMULLD      Y9, Y7, Y7
+	VPADDD       Y6, Y7, Y7
+	VPANDN       Y4, Y8, Y4
+	VPSUBD       Y4, Y7, Y7
+	VPXOR        Y4, Y4, Y4
+	VPCMPEQD     Y4, Y11, Y6
+	VPANDN       steps2<>+0(SB), Y8, Y8
+	VPAND        steps1<>+0(SB), Y6, Y9
+	VPOR         Y9, Y8, Y8
+	VPADDD       stepsBase<>+0(SB), Y11, Y9
+	VPSLLD       $0x16, Y9, Y9
+	VPANDN       Y9, Y6, Y9
+	VPSRLD       $0x10, Y7, Y6
+	VPCMPEQD     Y4, Y6, Y6
+	MOVQ         328(AX), R8
+	VPMOVSXWD    (R8)(SI*1), Y4
+	VPAND        Y4, Y6, Y6
+	VPBLENDVB    Y4, Y7, Y0, Y7
+	VPBLENDVB    Y4, Y9, Y1, Y9
+	VMOVDQU      steps1<>+0(SB), Y10
+	VPBLENDVB    Y4, Y8, Y10, Y8
+	VPAND        Y4, Y11, Y11
+	VMOVMSKPS    Y6, R8
+	VPMOVZXBD    (CX)(R8*8), Y10
+	VPMOVZXWD    (DX), Y4
+	VPERMD       Y4, Y10, Y10
+	POPCNTL      R8, R8
+	LEAQ         (DX)(R8*2), DX
+	SUBQ         R8, BX
+	SUBQ         R8, BX
+	VPSLLD       $0x10, Y7, Y0
+	VPOR         Y10, Y0, Y0
+	VPBLENDVB    Y6, Y0, Y7, Y0
+	VMOVDQU      Y1, 128(AX)
+	VMOVDQA      Y9, Y1
+	VPMULLD      steps27<>+0(SB), Y8, Y6
+	VMOVDQU      Y6, 192(AX)
+	VPSLLD       $0x08, Y8, Y8
+	VPOR         Y8, Y11, Y11
+	VBROADCASTSS 356(AX), Y6
+	VMULPS       160(AX), Y6, Y6
+	VADDPS       Y6, Y5, Y5
+	VADDPS       stepsFloat<>+0(SB), Y5, Y5
+	VBROADCASTSS 352(AX), Y6
+	VMULPS       Y6, Y3, Y6
+	VADDPS       Y6, Y5, Y5
+	VPSRLD       $0x13, Y5, Y5
+	VPSUBD       stepsOctaves<>+0(SB), Y5, Y5
+	VPAND        stepsSlot<>+0(SB), Y5, Y5
+	MOVQ         256(AX), R8
+	VMOVDQU      stepsEvery<>+0(SB), Y6
+	VPGATHERDD   Y6, (R8)(Y5*4), Y7
+	VPAND        stepsSlot<>+0(SB), Y2, Y4
+	VPADDD       Y4, Y7, Y7
+	MOVQ         264(AX), R8
+	VMOVDQU      stepsEvery<>+0(SB), Y6
+	VPGATHERDD   Y6, (R8)(Y7*4), Y4
+	VPAND        stepsClass<>+0(SB), Y4, Y5
+	VPSRLD       $0x14, Y4, Y7
+	VPSRLD       $0x0b, Y2, Y8
+	VPMULLD      Y8, Y7, Y7
+	VPSRLD       $0x08, Y4, Y4
+	VPAND        stepsSize<>+0(SB), Y4, Y4
+	VPADDD       Y4, Y7, Y7
+	MOVQ         312(AX), R8
+	VMOVDQU      16(R8)(SI*1), X6
+	VPSRLW       $0x08, X6, X6
+	VPMULLW      stepsNine<>+0(SB), X6, X6
+	VMOVDQU      -16(R8)(SI*1), X8
+	VPSRLW       $0x08, X8, X8
+	VPADDW       X8, X6, X6
+	MOVQ         320(AX), R8
+	VMOVDQU      16(R8)(SI*1), X8
+	VPSRLW       $0x08, X8, X8
+	VPMULLW      stepsThree<>+0(SB), X8, X8
+	VPADDW       X8, X6, X6
+	VPMOVZXWD    X6, Y6
+	VPADDD       224(AX), Y6, Y6
+	VPSLLD       $0x02, Y6, Y6
+	VPMINSD      steps2<>+0(SB), Y5, Y8
+	VPADDD       Y8, Y6, Y6
+	MOVQ         272(AX), R8
+	VMOVDQU      stepsEvery<>+0(SB), Y8
+	VPGATHERDD   Y8, (R8)(Y6*4), Y4
+	VPAND        steps31<>+0(SB), Y7, Y6
+	VPCMPGTD     Y6, Y4, Y8
+	VMOVDQU      stepsSigns<>+0(SB), Y9
+	VPSUBD       Y4, Y9, Y9
+	VPBLENDVB    Y8, Y4, Y9, Y9
+	VPSRLD       $0x05, Y7, Y7
+	VPMULLD      Y9, Y7, Y7
+	VPADDD       Y6, Y7, Y7
+	VPANDN       Y4, Y8, Y4
+	VPSUBD       Y4, Y7, Y7
+	VPXOR        Y4, Y4, Y4
+	VPCMPEQD     Y4, Y5, Y6
+	VPANDN       steps2<>+0(SB), Y8, Y8
+	VPAND        steps1<>+0(SB), Y6, Y9
+	VPOR         Y9, Y8, Y8
+	VPADDD       stepsBase<>+0(SB), Y5, Y9
+	VPSLLD       $0x16, Y9, Y9
+	VPANDN       Y9, Y6, Y9
+	VPSRLD       $0x10, Y7, Y6
+	VPCMPEQD     Y4, Y6, Y6
+	MOVQ         328(AX), R8
+	VPMOVSXWD    16(R8)(SI*1), Y4
+	VPAND        Y4, Y6, Y6
+	VPBLENDVB    Y4, Y7, Y2, Y7
+	VPBLENDVB    Y4, Y9, Y3, Y9
+	VMOVDQU      steps1<>+0(SB), Y10
+	VPBLENDVB    Y4, Y8, Y10, Y8
+	VPAND        Y4, Y5, Y5
+	VMOVMSKPS    Y6, R8
+	VPMOVZXBD    (CX)(R8*8), Y10
+	VPMOVZXWD    (DX), Y4
+	VPERMD       Y4, Y10, Y10
+	POPCNTL      R8, R8
+	LEAQ         (DX)(R8*2), DX
+	SUBQ         R8, BX
+	SUBQ         R8, BX
+	VPSLLD       $0x10, Y7, Y2
+	VPOR         Y10, Y2, Y2
+	VPBLENDVB    Y6, Y2, Y7, Y2
+	VMOVDQU      Y3, 160(AX)
+	VMOVDQA      Y9, Y3
+	VPMULLD      steps27<>+0(SB), Y8, Y6
+	VMOVDQU      Y6, 224(AX)
+	VPSLLD       $0x08, Y8, Y8
+	VPOR         Y8, Y5, Y5
+	VPACKUSDW    Y5, Y11, Y11
+	VPERMQ       $0xd8, Y11, Y11
+	MOVQ         304(AX), R8
+	VMOVDQU      Y11, (R8)(SI*1)
+	MOVQ         296(AX), R8
+	VMOVDQU      Y1, (R8)(SI*2)
+	VMOVDQU      Y3, 32(R8)(SI*2)
+	ADDQ         $0x20, SI
+	DECQ         DI
+	JNZ          step
+
+done:
+	VMOVDQU Y0, (AX)
+	VMOVDQU Y1, 64(AX)
+	VMOVDQU Y2, 32(AX)
+	VMOVDQU Y3, 96(AX)
+	MOVQ    BX, 288(AX)
+	SHRQ    $0x05, SI
+	MOVQ    SI, done+16(FP)
+	VZEROUPPER
+	RET
+
+// func stripesAVX2(dst *uint16, starts *[16]int, marks *uint16)
+// Requires: AVX, AVX2
+TEXT ·stripesAVX2(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         starts+8(FP), CX
+	MOVQ         marks+16(FP), DX
+	VMOVDQU      (DX), Y0
+	VMOVDQU      32(DX), Y1
+	VMOVDQU      64(DX), Y2
+	VMOVDQU      96(DX), Y3
+	VMOVDQU      128(DX), Y4
+	VMOVDQU      160(DX), Y5
+	VMOVDQU      192(DX), Y6
+	VMOVDQU      224(DX), Y7
+	VPUNPCKLWD   Y1, Y0, Y8
+	VPUNPCKHWD   Y1, Y0, Y9
+	VPUNPCKLWD   Y3, Y2, Y10
+	VPUNPCKHWD   Y3, Y2, Y11
+	VPUNPCKLWD   Y5, Y4, Y12
+	VPUNPCKHWD   Y5, Y4, Y13
+	VPUNPCKLWD   Y7, Y6, Y5
+	VPUNPCKHWD   Y7, Y6, Y7
+	VPUNPCKLDQ   Y10, Y8, Y0
+	VPUNPCKHDQ   Y10, Y8, Y1
+	VPUNPCKLDQ   Y11, Y9, Y2
+	VPUNPCKHDQ   Y11, Y9, Y3
+	VPUNPCKLDQ   Y5, Y12, Y4
+	VPUNPCKHDQ   Y5, Y12, Y5
+	VPUNPCKLDQ   Y7, Y13, Y6
+	VPUNPCKHDQ   Y7, Y13, Y7
+	VPUNPCKLQDQ  Y4, Y0, Y8
+	VPUNPCKHQDQ  Y4, Y0, Y9
+	VPUNPCKLQDQ  Y5, Y1, Y10
+	VPUNPCKHQDQ  Y5, Y1, Y11
+	VPUNPCKLQDQ  Y6, Y2, Y12
+	VPUNPCKHQDQ  Y6, Y2, Y13
+	VPUNPCKLQDQ  Y7, Y3, Y5
+	VPUNPCKHQDQ  Y7, Y3, Y7
+	MOVQ         (CX), DX
+	VMOVDQU      X8, (AX)(DX*2)
+	MOVQ         64(CX), DX
+	VEXTRACTI128 $0x01, Y8, (AX)(DX*2)
+	MOVQ         8(CX), DX
+	VMOVDQU      X9, (AX)(DX*2)
+	MOVQ         72(CX), DX
+	VEXTRACTI128 $0x01, Y9, (AX)(DX*2)
+	MOVQ         16(CX), DX
+	VMOVDQU      X10, (AX)(DX*2)
+	MOVQ         80(CX), DX
+	VEXTRACTI128 $0x01, Y10, (AX)(DX*2)
+	MOVQ         24(CX), DX
+	VMOVDQU      X11, (AX)(DX*2)
+	MOVQ         88(CX), DX
+	VEXTRACTI128 $0x01, Y11, (AX)(DX*2)
+	MOVQ         32(CX), DX
+	VMOVDQU      X12, (AX)(DX*2)
+	MOVQ         96(CX), DX
+	VEXTRACTI128 $0x01, Y12, (AX)(DX*2)
+	MOVQ         40(CX), DX
+	VMOVDQU      X13, (AX)(DX*2)
+	MOVQ         104(CX), DX
+	VEXTRACTI128 $0x01, Y13, (AX)(DX*2)
+	MOVQ         48(CX), DX
+	VMOVDQU      X5, (AX)(DX*2)
+	MOVQ         112(CX), DX
+	VEXTRACTI128 $0x01, Y5, (AX)(DX*2)
+	MOVQ         56(CX), DX
+	VMOVDQU      X7, (AX)(DX*2)
+	MOVQ         120(CX), DX
+	VEXTRACTI128 $0x01, Y7, (AX)(DX*2)
+	VZEROUPPER
+	RET
+
+// func lowBitsAVX2(dst *uint32, marks *uint16, n int, low *byte, pos uint64) (end uint64)
+// Requires: AVX, AVX2
+TEXT ·lowBitsAVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst+0(FP), AX
+	MOVQ         marks+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVQ         low+24(FP), BX
+	MOVQ         pos+32(FP), SI
+	MOVL         $0x00000001, DI
+	VMOVD        DI, X0
+	VPBROADCASTD X0, Y0
+	MOVL         $0x000000ff, DI
+	VMOVD        DI, X1
+	VPBROADCASTD X1, Y1
+	MOVL         $0x00000100, DI
+	VMOVD        DI, X2
+	VPBROADCASTD X2, Y2
+
+low:
+	VPMOVZXWD    (CX), Y3
+	VPAND        Y1, Y3, Y4
+	VPCMPGTD     Y3, Y2, Y3
+	VPSRLD       $0x01, Y4, Y5
+	VPMAXSD      Y0, Y5, Y5
+	VPSUBD       Y0, Y5, Y5
+	VPADDD       Y5, Y5, Y6
+	VPSUBD       Y6, Y4, Y4
+	VPSLLVD      Y5, Y4, Y4
+	VPSLLDQ      $0x04, Y5, Y6
+	VPADDD       Y5, Y6, Y6
+	VPSLLDQ      $0x08, Y6, Y7
+	VPADDD       Y7, Y6, Y6
+	VPSHUFD      $0xff, Y6, Y7
+	VPERM2I128   $0x08, Y7, Y7, Y7
+	VPADDD       Y7, Y6, Y6
+	VEXTRACTI128 $0x01, Y6, X7
+	VPSUBD       Y5, Y6, Y6
+	MOVQ         SI, DI
+	SHRQ         $0x03, DI
+	ADDQ         BX, DI
+	MOVL         SI, R8
+	ANDL         $0x07, R8
+	VMOVD        R8, X9
+	VPBROADCASTD X9, Y9
+	VPADDD       Y9, Y6, Y6
+	VMOVDQU      stepsEvery<>+0(SB), Y9
+	VPSRLD       $0x03, Y6, Y10
+	VPGATHERDD   Y9, (DI)(Y10*1), Y8
+	VPSLLD       $0x1d, Y6, Y6
+	VPSRLD       $0x1d, Y6, Y6
+	VPSRLVD      Y6, Y8, Y8
+	VPSLLVD      Y5, Y0, Y6
+	VPSUBD       Y0, Y6, Y6
+	VPAND        Y6, Y8, Y8
+	VPADDD       Y8, Y4, Y4
+	VPXOR        Y3, Y4, Y4
+	VPSUBD       Y3, Y4, Y4
+	VMOVDQU      Y4, (AX)
+	VPEXTRD      $0x03, X7, R8
+	ADDQ         R8, SI
+	ADDQ         $0x20, AX
+	ADDQ         $0x10, CX
+	SUBQ         $0x08, DX
+	JNZ          low
+	MOVQ         SI, end+40(FP)
+	VZEROUPPER
+	RET
+
+// func lowBits32AVX2(dst *uint32, marks *uint16, n int, low *byte, pos uint64, t uint32) (end uint64)
+// Requires: AVX, AVX2
+TEXT ·lowBits32AVX2(SB), NOSPLIT, $0-56
+	MOVQ         dst+0(FP), AX
+	MOVQ         marks+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVQ         low+24(FP), BX
+	MOVQ         pos+32(FP), SI
+	MOVL         t+40(FP), DI
+	VMOVD        DI, X0
+	VPBROADCASTD X0, Y0
+	MOVL         $0x00000001, DI
+	VMOVD        DI, X1
+	VPBROADCASTD X1, Y1
+	MOVL         $0x000000ff, DI
+	VMOVD        DI, X2
+	VPBROADCASTD X2, Y2
+	MOVL         $0x00000100, DI
+	VMOVD        DI, X3
+	VPBROADCASTD X3, Y3
+
+low32:
+	VPMOVZXWD    (CX), Y4
+	VPAND        Y2, Y4, Y5
+	VPCMPGTD     Y4, Y3, Y4
+	VPSRLD       $0x01, Y5, Y6
+	VPMAXSD      Y1, Y6, Y6
+	VPSUBD       Y1, Y6, Y6
+	VPADDD       Y6, Y6, Y7
+	VPSUBD       Y7, Y5, Y5
+	VPSLLVD      Y6, Y5, Y5
+	VPMAXSD      Y0, Y6, Y6
+	VPSUBD       Y0, Y6, Y6
+	VPSLLDQ      $0x04, Y6, Y7
+	VPADDD       Y6, Y7, Y7
+	VPSLLDQ      $0x08, Y7, Y11
+	VPADDD       Y11, Y7, Y7
+	VPSHUFD      $0xff, Y7, Y11
+	VPERM2I128   $0x08, Y11, Y11, Y11
+	VPADDD       Y11, Y7, Y7
+	VEXTRACTI128 $0x01, Y7, X8
+	VPSUBD       Y6, Y7, Y7
+	MOVQ         SI, DI
+	SHRQ         $0x03, DI
+	ADDQ         BX, DI
+	MOVL         SI, R8
+	ANDL         $0x07, R8
+	VMOVD        R8, X11
+	VPBROADCASTD X11, Y11
+	VPADDD       Y11, Y7, Y7
+	VPSRLD       $0x03, Y7, Y11
+	VPSLLD       $0x1d, Y7, Y7
+	VPSRLD       $0x1d, Y7, Y7
+	VMOVDQU      stepsEvery<>+0(SB), Y12
+	VPGATHERDQ   Y12, (DI)(X11*1), Y9
+	VPMOVZXDQ    X7, Y12
+	VPSRLVQ      Y12, Y9, Y9
+	VMOVDQU      stepsEvery<>+0(SB), Y12
+	VEXTRACTI128 $0x01, Y11, X11
+	VPGATHERDQ   Y12, (DI)(X11*1), Y10
+	VEXTRACTI128 $0x01, Y7, X7
+	VPMOVZXDQ    X7, Y7
+	VPSRLVQ      Y7, Y10, Y10
+	VSHUFPS      $0x88, Y10, Y9, Y9
+	VPERMQ       $0xd8, Y9, Y9
+	VPSLLVD      Y6, Y1, Y7
+	VPSUBD       Y1, Y7, Y7
+	VPAND        Y7, Y9, Y9
+	VPSLLVD      Y0, Y9, Y9
+	VPADDD       Y9, Y5, Y5
+	VPXOR        Y4, Y5, Y5
+	VPSUBD       Y4, Y5, Y5
+	VMOVDQU      Y5, (AX)
+	VPEXTRD      $0x03, X8, R8
+	ADDQ         R8, SI
+	ADDQ         $0x20, AX
+	ADDQ         $0x10, CX
+	SUBQ         $0x08, DX
+	JNZ          low32
+	MOVQ         SI, end+48(FP)
+	VZEROUPPER
+	RET
+
+// func lowBits64AVX2(dst *uint64, marks *uint16, n int, low *byte, pos uint64, t uint64) (end uint64)
+// Requires: AVX, AVX2
+TEXT ·lowBits64AVX2(SB), NOSPLIT, $0-56
+	MOVQ         dst+0(FP), AX
+	MOVQ         marks+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVQ         low+24(FP), BX
+	MOVQ         pos+32(FP), SI
+	MOVQ         t+40(FP), DI
+	VMOVQ        DI, X0
+	VPBROADCASTQ X0, Y0
+	MOVQ         $0x00000001, DI
+	VMOVQ        DI, X1
+	VPBROADCASTQ X1, Y1
+	MOVQ         $0x000000ff, DI
+	VMOVQ        DI, X2
+	VPBROADCASTQ X2, Y2
+	MOVQ         $0x00000100, DI
+	VMOVQ        DI, X3
+	VPBROADCASTQ X3, Y3
+
+low64:
+	VPMOVZXWQ    (CX), Y4
+	VPAND        Y2, Y4, Y5
+	VPCMPGTQ     Y4, Y3, Y4
+	VPSRLQ       $0x01, Y5, Y6
+	VPMAXSD      Y1, Y6, Y6
+	VPSUBQ       Y1, Y6, Y6
+	VPADDQ       Y6, Y6, Y7
+	VPSUBQ       Y7, Y5, Y5
+	VPSLLVQ      Y6, Y5, Y5
+	VPMAXSD      Y0, Y6, Y6
+	VPSUBQ       Y0, Y6, Y6
+	VPSLLDQ      $0x08, Y6, Y7
+	VPADDQ       Y6, Y7, Y7
+	VPERMQ       $0x55, Y7, Y10
+	VPERM2I128   $0x08, Y10, Y10, Y10
+	VPADDQ       Y10, Y7, Y7
+	VEXTRACTI128 $0x01, Y7, X8
+	VPSUBQ       Y6, Y7, Y7
+	MOVQ         SI, DI
+	SHRQ         $0x03, DI
+	ADDQ         BX, DI
+	MOVL         SI, R8
+	ANDL         $0x07, R8
+	VMOVD        R8, X10
+	VPBROADCASTQ X10, Y10
+	VPADDQ       Y10, Y7, Y7
+	VMOVDQU      stepsEvery<>+0(SB), Y10
+	VPSRLQ       $0x03, Y7, Y11
+	VPGATHERQQ   Y10, (DI)(Y11*1), Y9
+	VPSLLQ       $0x3d, Y7, Y7
+	VPSRLQ       $0x3d, Y7, Y7
+	VPSRLVQ      Y7, Y9, Y9
+	VPSLLVQ      Y6, Y1, Y7
+	VPSUBQ       Y1, Y7, Y7
+	VPAND        Y7, Y9, Y9
+	VPSLLVQ      Y0, Y9, Y9
+	VPADDQ       Y9, Y5, Y5
+	VPXOR        Y4, Y5, Y5
+	VPSUBQ       Y4, Y5, Y5
+	VMOVDQU      Y5, (AX)
+	VPEXTRQ      $0x01, X8, R8
+	ADDQ         R8, SI
+	ADDQ         $0x20, AX
+	ADDQ         $0x08, CX
+	SUBQ         $0x04, DX
+	JNZ          low64
+	MOVQ         SI, end+48(FP)
+	VZEROUPPER
+	RET

@@ -67,3 +67,8 @@ func marksFast(*[34]uint32, uint32) uint32 { return 0 }
 func topsFast([]uint32, []byte) bool { return false }
 
 func lookupFast([]byte, []uint32, []byte) int { return 0 }
+
+func rowFast(*Row) int                                                         { return 0 }
+func stripesFast([]uint16, *[16]int, []uint16, int) bool                       { return false }
+func lowBits32Fast(_ []uint32, _ []uint16, _ []byte, pos, _, _ int) (int, int) { return 0, pos }
+func lowBits64Fast(_ []uint64, _ []uint16, _ []byte, pos, _, _ int) (int, int) { return 0, pos }

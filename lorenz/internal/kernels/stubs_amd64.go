@@ -207,3 +207,36 @@ func followAVX2(y *[8]*uint32, s *[8]*float32, n int)
 //
 //go:noescape
 func extendAVX2(y *[8]*uint32, n int)
+
+// rowAVX2 decodes steps while at least 32 bytes of words are left, and returns how many.
+//
+//go:noescape
+func rowAVX2(s *byte, moves *[256][8]byte) (done int)
+
+// rowMaskedAVX2 is rowAVX2 for rows with masked elements.
+//
+//go:noescape
+func rowMaskedAVX2(s *byte, moves *[256][8]byte) (done int)
+
+// stripesAVX2 writes the marks of 8 steps of 16 stripes, to the start of each stripe in dst.
+//
+//go:noescape
+func stripesAVX2(dst *uint16, starts *[16]int, marks *uint16)
+
+// lowBitsAVX2 makes n residuals, a multiple of 8, of marks and low bits, of which no residual has more than 25.
+// It reads up to 3 bytes more than these have.
+//
+//go:noescape
+func lowBitsAVX2(dst *uint32, marks *uint16, n int, low *byte, pos uint64) (end uint64)
+
+// lowBits32AVX2 makes n residuals, a multiple of 8, of marks, low bits and t trailing zeros. It reads up to 7 bytes more
+// than these have.
+//
+//go:noescape
+func lowBits32AVX2(dst *uint32, marks *uint16, n int, low *byte, pos uint64, t uint32) (end uint64)
+
+// lowBits64AVX2 makes n residuals, a multiple of 4, of marks, low bits and t trailing zeros. None has more than 57 low bits.
+// It reads up to 7 bytes more than these have.
+//
+//go:noescape
+func lowBits64AVX2(dst *uint64, marks *uint16, n int, low *byte, pos uint64, t uint64) (end uint64)

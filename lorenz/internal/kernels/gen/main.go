@@ -46,5 +46,6 @@ func main() {
 	deviate()
 	follow()
 	extend()
+	contexts()
 	Generate()
 }
