@@ -69,9 +69,10 @@ var edges = map[string][]string{
 	"filters/all/internal/scaleoffset": {"filters/internal/wire"},
 	"filters/all/internal/szip":        {"filters/internal/transpose", "filters/internal/wire"},
 	"lorenz/internal/kernels/gen":      {}, // a nested module, which writes the assembly
-	"lorenz":                           {"lorenz/internal/adaptive", "lorenz/internal/dictionary", "lorenz/internal/divisors", "lorenz/internal/entropy", "lorenz/internal/kernels", "lorenz/internal/masks", "lorenz/internal/matches", "lorenz/internal/parts", "lorenz/internal/predict", "lorenz/internal/references", "lorenz/internal/repeats", "lorenz/internal/text"},
+	"lorenz":                           {"lorenz/internal/adaptive", "lorenz/internal/contexts", "lorenz/internal/dictionary", "lorenz/internal/divisors", "lorenz/internal/entropy", "lorenz/internal/kernels", "lorenz/internal/masks", "lorenz/internal/matches", "lorenz/internal/parts", "lorenz/internal/predict", "lorenz/internal/references", "lorenz/internal/repeats", "lorenz/internal/text"},
 	"lorenz/internal/adaptive":         {"lorenz/internal/arith", "lorenz/internal/entropy"},
 	"lorenz/internal/arith":            {},
+	"lorenz/internal/contexts":         {"lorenz/internal/entropy", "lorenz/internal/kernels"},
 	"lorenz/internal/dictionary":       {"lorenz/internal/entropy"},
 	"lorenz/internal/divisors":         {},
 	"lorenz/internal/entropy":          {"lorenz/internal/kernels"},

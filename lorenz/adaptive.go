@@ -122,6 +122,9 @@ func (c *coder[T]) tryAdaptive(s *shape, dst, raw []byte, x *candidate[T], size 
 		return c.write(s, dst, raw, &other, other.pred.Layout(s.n), false)
 	}
 	best := cost(x.pred, &many)
+	if s.best == modeContexts && s.adaptive.contexts.of > 0 && best > 8*float64(s.mostAdaptive(size)-c.head) {
+		return dst
+	}
 	a.all = a.all[:0]
 	for _, p := range c.probe.candidates(s) {
 		if x.u != nil || !p.IsFloat() {

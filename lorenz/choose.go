@@ -7,8 +7,8 @@ import "math"
 //
 //  1. a constant block, and a netCDF header in the mode matches;
 //  2. numbers, encodeNumbers: which values are special, which transform (each with the predictor
-//     that suits it best), and then, in encodeCandidate, which of the modes groups, adaptive and
-//     references;
+//     that suits it best), and then, in encodeCandidate, which of the modes groups, references,
+//     contexts and adaptive;
 //  3. text, for elements of one byte;
 //  4. matches;
 //  5. parts, for stacks;
@@ -112,6 +112,7 @@ func shorter(dst []byte, start, mid int, most func(size int) int) []byte {
 func (c *coder[T]) encodeCandidate(s *shape, dst, raw []byte, x *candidate[T]) []byte {
 	start := len(dst)
 	dst = c.encodeGroups(s, dst, raw, x)
+	s.ranged = dst[start+1]&flagCells != 0
 	if s.groupsOnly {
 		return dst
 	}
@@ -121,22 +122,34 @@ func (c *coder[T]) encodeCandidate(s *shape, dst, raw []byte, x *candidate[T]) [
 	}{
 		{func(int) []byte { return c.tryRepeats(s, dst, raw, x) }, s.repeats.saving.most},
 		{func(size int) []byte { return c.tryReferences(s, dst, raw, x, size) }, s.references.saving.most},
+		{func(size int) []byte { return c.tryContexts(s, dst, raw, x, size) }, s.mostContexts},
 		{func(size int) []byte { return c.tryAdaptive(s, dst, raw, x, size) }, s.mostAdaptive},
 	}
-	if s.all { // it is mostly best, and the others are not tried if they are likely to be worse
-		last := len(others) - 1
-		others[0], others[last] = others[last], others[0]
+	if s.all { // these two are mostly best, and the others are not tried if they are likely to be worse
+		others[0], others[1], others[2], others[3] = others[2], others[3], others[1], others[0]
 	}
 	for _, other := range others {
 		mid := len(dst)
+		s.best = dst[start]
 		dst = shorter(other.try(mid-start), start, mid, other.most)
 	}
 	return dst
 }
 
+// mostContexts is mostAdaptive for the mode contexts.
+func (s *shape) mostContexts(size int) int {
+	if s.ranged {
+		return s.contexts.ranges.most(size)
+	}
+	return s.contexts.saving.most(size)
+}
+
 // mostAdaptive returns the limit of the adaptive mode, which is taken only if it needs fewer bytes
 // than this, where the best other mode needs size.
 func (s *shape) mostAdaptive(size int) int {
+	if s.best == modeContexts {
+		return s.adaptive.contexts.most(size)
+	}
 	if s.sparse(size) {
 		return s.adaptive.sparse.most(size)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/cdfz-format/cdfz/lorenz/internal/adaptive"
+	"github.com/cdfz-format/cdfz/lorenz/internal/contexts"
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 	"github.com/cdfz-format/cdfz/lorenz/internal/kernels"
 	"github.com/cdfz-format/cdfz/lorenz/internal/matches"
@@ -29,6 +30,8 @@ type Decoder struct {
 	f64  feed[uint64]
 	a32  *adaptive.Model[uint32] // of modeAdaptive
 	a64  *adaptive.Model[uint64]
+	c32  *contexts.Decoder[uint32] // of modeContexts
+	c64  *contexts.Decoder[uint64]
 
 	matches *matches.Decoder // of modeMatches
 	text    *text.Decoder    // of modeText
@@ -94,10 +97,12 @@ func (d *Decoder) DecodeRange(dst, src []byte, i, j int) error {
 		return d.check(ok)
 	case modeParts:
 		return d.check(d.parts(dst, body, i, j, d.part))
-	case modeGroups, modeAdaptive, modeReferences:
+	case modeGroups, modeAdaptive, modeReferences, modeContexts:
 		ok = d.n > 0 && d.b.parse(&d.p, d.n, body) && d.groups(dst, i, j)
 	case modeMatches, modeText:
 		ok = d.n > 0 && d.bytes(src[0], dst, body, i, j)
+	default:
+		return fmt.Errorf("%w: expected a mode up to %d, found %d: it needs a later version of cdfz, if it is not damaged", ErrCorrupt, modeContexts, src[0])
 	}
 	if ok && d.p.Order == LittleEndian {
 		d.swap(dst)
@@ -176,9 +181,9 @@ func widened(w predict.Window) predict.Window {
 // lanes decodes a window to y64 or y32.
 func (d *Decoder) lanes(w predict.Window) bool {
 	if d.b.wide {
-		return restored(&d.b, &d.y64, &d.f64, &d.a64, w)
+		return restored(&d.b, &d.y64, &d.f64, &d.a64, &d.c64, w)
 	}
-	return restored(&d.b, &d.y32, &d.f32, &d.a32, w)
+	return restored(&d.b, &d.y32, &d.f32, &d.a32, &d.c32, w)
 }
 
 // place writes the elements [i, j) of a window. It reports false after a stop.

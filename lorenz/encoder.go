@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 
+	"github.com/cdfz-format/cdfz/lorenz/internal/contexts"
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 	"github.com/cdfz-format/cdfz/lorenz/internal/masks"
 	"github.com/cdfz-format/cdfz/lorenz/internal/matches"
@@ -101,7 +102,7 @@ func isConst(b []byte, size int) bool {
 	return bytes.Equal(b[size:], b[:len(b)-size])
 }
 
-// numbers appends the block in modeGroups, modeAdaptive or modeReferences.
+// numbers appends the block in modeGroups, modeAdaptive, modeReferences or modeContexts.
 func (e *Encoder) numbers(dst, src []byte) []byte {
 	s := &e.shape
 	*s = shape{typ: e.p.Type, size: e.size, dims: e.p.Dims, n: e.n, choices: e.choices, mask: s.mask} // keeps buffers
@@ -127,6 +128,8 @@ type shape struct {
 	dist     int      // the distance of the mask (section 6)
 	nums     []uint64 // the run lengths of the mask
 	distinct float64  // share of different values in a sample
+	best     byte     // the best mode so far
+	ranged   bool     // cells of the block can be decoded in modeGroups
 }
 
 // coder has the buffers for lanes of one width.
@@ -146,6 +149,9 @@ type coder[T lane] struct {
 	refs   references.Finder[T]
 	lits   []T
 	adapt  adaptiveWriter[T]
+	ctx    contexts.Encoder[T]
+	masked []contexts.Run
+	head   int // bytes of the block that was written last, without its residuals
 	counts [2 * maxSample]uint16
 	seen   []frequent[T]      // the values of the sample
 	narrow [mapKinds][]uint32 // lanes of transforms
@@ -161,7 +167,7 @@ type candidate[T lane] struct {
 	pred    predict.Predictor
 	cost    float64 // estimated bits
 
-	mode byte // modeGroups, modeAdaptive or modeReferences
+	mode byte // modeGroups, modeAdaptive, modeReferences or modeContexts
 	size int  // bytes in the best other mode, for modeReferences and for modeAdaptive, there 0 for any
 }
 

@@ -28,7 +28,7 @@ func FuzzDecode(f *testing.F) {
 			f.Add(byte(i), byte(0), uint16(8), uint16(9), uint16(29), enc)
 		}
 	}
-	for _, v := range storedVectors(f, "blocks") {
+	for _, v := range append(storedVectors(f, "blocks"), storedVectors(f, "vectors")...) {
 		dims := append([]int{1, 1, 1}, v.p.Dims...)
 		dims = dims[len(dims)-3:]
 		if slices.Max(dims) <= 40 {

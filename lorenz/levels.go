@@ -26,7 +26,8 @@ var levels = [...]choices{
 			repeats:        repeatLimits{saving: saving{1, 16}, share: 0.15, cost: 1. / 16, few: true},
 			references:     referenceLimits{saving: saving{1, 32}, differences: saving{1, 8}, hopeless: 1.25, bits: 7, run: 64},
 		},
-		adaptive: adaptiveLimits{dense: true, sample: 2048, saving: saving{3, 10}, sparse: saving{1, 7}},
+		contexts: contextLimits{tried: true, longer: shortContexts, saving: saving{1, 40}, ranges: saving{1, 12}},
+		adaptive: adaptiveLimits{dense: true, sample: 2048, saving: saving{3, 10}, sparse: saving{1, 7}, contexts: saving{3, 10}},
 		text:     textLimits{bytes: true, ratio: 4, careful: math.MaxInt},
 		parts:    50,
 		matches:  matchLimits{longest: shortMatches, table: 64, tries: 48, saving: saving{1, 5}},
@@ -50,13 +51,14 @@ var levels = [...]choices{
 		cells:        32,
 		modes: modes{
 			repeats:    repeatLimits{saving: saving{1, 64}, share: 0.12},
-			references: referenceLimits{least: 4, saving: saving{1, 64}, differences: saving{1, 64}, hopeless: 1.25, bits: 9, shortBits: 28, run: 256, far: true},
+			references: referenceLimits{least: 4, saving: saving{1, 64}, differences: saving{1, 8}, hopeless: 1.25, bits: 9, shortBits: 28, run: 256, far: true},
 		},
 		fields: modes{
 			repeats:    repeatLimits{saving: saving{1, 64}, share: 0.12},
-			references: referenceLimits{saving: saving{1, 64}, differences: saving{1, 64}, hopeless: 1.25, bits: 7, run: 64},
+			references: referenceLimits{saving: saving{1, 64}, differences: saving{1, 8}, hopeless: 1.25, bits: 7, run: 64},
 		},
-		adaptive: adaptiveLimits{dense: true, sample: 2048, saving: saving{1, 64}, sparse: saving{1, 64}},
+		contexts: contextLimits{tried: true, longer: shortContexts, saving: saving{1, 64}, ranges: saving{1, 64}},
+		adaptive: adaptiveLimits{dense: true, sample: 2048, saving: saving{1, 64}, sparse: saving{1, 64}, contexts: saving{1, 10}},
 		text:     textLimits{bytes: true, ratio: 4, careful: math.MaxInt},
 		parts:    50,
 		matches:  matchLimits{longest: shortMatches, short: shortMatches / 4, table: 64, tries: 48, saving: saving{1, 16}},
@@ -75,6 +77,7 @@ var levels = [...]choices{
 			repeats:    repeatLimits{share: 0.12},
 			references: referenceLimits{hopeless: math.Inf(1), bits: 3.5, run: 64},
 		},
+		contexts: contextLimits{tried: true},
 		adaptive: adaptiveLimits{dense: true, sample: 2048},
 		text:     textLimits{bytes: true, ratio: math.MaxInt, careful: math.MaxInt},
 		parts:    math.MaxInt,
@@ -101,7 +104,7 @@ func choicesFor(level Level, typ Type, n int) choices {
 	if n <= c.small {
 		c.dictionaryFrom, c.cells, c.references.run, c.parts = 0, 0, 0, 0
 		// Estimates for fields promise more than the adaptive mode keeps.
-		c.adaptive = adaptiveLimits{dense: typ != Float32, sample: 256, each: true, saving: saving{1, 5}, sparse: c.adaptive.sparse}
+		c.adaptive = adaptiveLimits{dense: typ != Float32, sample: 256, each: true, saving: saving{1, 5}, sparse: c.adaptive.sparse, contexts: saving{1, 5}}
 	}
 	if n <= c.tiny {
 		c.search, c.quickGroups = quick, true
@@ -125,6 +128,7 @@ type choices struct {
 	groupsOnly   bool  // no other coder of residuals is tried: they cannot be decoded in ranges
 	modes              // for all types but Float32
 	fields       modes // for Float32
+	contexts     contextLimits
 	adaptive     adaptiveLimits
 	text         textLimits
 	parts        int // stacks are tried in parts, unless they are already so many times shorter
@@ -179,6 +183,16 @@ type adaptiveLimits struct {
 	each   bool // it is estimated for sparse residuals, too
 	saving saving
 	sparse saving // for sparse residuals
+
+	contexts saving // where the best other mode is contexts
+}
+
+// contextLimits are when the mode contexts is tried.
+type contextLimits struct {
+	tried  bool
+	longer int // only in blocks of more bytes, for which its tables pay off
+	saving saving
+	ranges saving // where cells can be decoded in modeGroups: points and series are read in a fraction of the time then
 }
 
 // textLimits are how text is tried.
@@ -208,6 +222,8 @@ const (
 	// shortMatches is the longest block in which matches are tried below the level Max, since decoding is slow:
 	// BenchmarkDecode of package matches.
 	shortMatches = 64 << 10
+	// shortContexts is the longest block in which the adaptive mode is mostly shorter than contexts, and takes little time.
+	shortContexts = 16 << 10
 	// tinyText is the longest block of text whose repeats are chosen with care at every level.
 	tinyText = 2 << 10
 )

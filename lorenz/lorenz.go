@@ -37,7 +37,7 @@ import (
 //
 // The folders in internal are the tools: masks (special values), divisors and dictionary
 // (transforms), predict (predictors), entropy (Huffman codes and groups), arith (the range coder),
-// repeats, and a folder for each of the modes adaptive, references, matches, text and parts. kernels has the
+// repeats, and a folder for each of the modes adaptive, contexts, references, matches, text and parts. kernels has the
 // loops with assembly.
 
 // ErrCorrupt reports bytes that no encoder writes for these parameters.
@@ -93,10 +93,11 @@ const (
 	modeReferences = 5 // modeGroups with references from residuals to earlier ones
 	modeText       = 6 // repeats and Huffman codes of bytes
 	modeParts      = 7 // blocks of their own for the rows of the first dimension
+	modeContexts   = 8 // modeGroups with residuals coded by fixed tables that their neighbours choose
 )
 
 // modeNames are the names of the modes by number (docs/LORENZ.md, section 2).
-var modeNames = [...]string{"raw", "constant", "groups", "matches", "adaptive", "references", "text", "parts"}
+var modeNames = [...]string{"raw", "constant", "groups", "matches", "adaptive", "references", "text", "parts", "contexts"}
 
 // ModeName returns the name of the mode that an encoded block begins with, or "unknown".
 func ModeName(first byte) string {

@@ -2,6 +2,7 @@ package lorenz
 
 import (
 	"github.com/cdfz-format/cdfz/lorenz/internal/adaptive"
+	"github.com/cdfz-format/cdfz/lorenz/internal/contexts"
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 	"github.com/cdfz-format/cdfz/lorenz/internal/matches"
 	"github.com/cdfz-format/cdfz/lorenz/internal/parts"
@@ -26,7 +27,7 @@ func (p Params) Memory() int64 {
 		memory += mostPeeked * lane
 	}
 	memory += min(n, maxDict)*size + piece*lane
-	memory += adaptive.Memory(n, near(p.Dims))
+	memory += adaptive.Memory(n, near(p.Dims)) + contexts.Memory(contexts.ShapeOf(p.Dims), int(size))
 	memory += matches.Memory(n * size)
 	rows, _ := p.stack()
 	return memory + parts.Memory(rows)

@@ -114,6 +114,11 @@ func hostileBlocks(ty Type, n int) (list []hostile) {
 		m, _ := p.check()
 		add(fmt.Sprintf("adaptive, %d dimensions", len(dims)), p, byte(modeAdaptive), wide, zero, none, zeros(m))
 	}
+	for _, dims := range [][]int{{min(n, 1<<20)}, {2, min(n/2, 1<<20)}, {2, 16, min(n/32, 1<<16)}, {min(n/32, 1<<15), 32}, {8, n / 8}} {
+		p := Params{Type: ty, Dims: dims}
+		block := contextBlock(dims, func(c *contextParts) { c.head[1] = wide })
+		add(fmt.Sprint("contexts", dims), p, block)
+	}
 	// Parts of different lengths, and copies of the first one.
 	first := list[0]
 	rows := 8

@@ -43,11 +43,12 @@ type block struct {
 	buf     predict.Buffers
 
 	stop  *entropy.Stop
-	mode  byte                 // modeGroups, modeAdaptive or modeReferences
+	mode  byte // modeGroups, modeAdaptive, modeReferences or modeContexts
+	dims  []int
 	codes *entropy.GroupReader // of modeReferences
 	refs  []uint32             // codes of references
 	near  adaptive.Neighbours
-	rest  entropy.Reader // what is coded as in modeAdaptive
+	rest  entropy.Reader // what is coded as in modeAdaptive or modeContexts
 
 	refSigns, refAdaptive bool // options of modeReferences
 }
@@ -82,7 +83,7 @@ func (b *block) parse(p *Params, n int, src []byte) bool {
 	if flags&flagCells != 0 && !b.ranged || r.Bad {
 		return false
 	}
-	b.near = near(p.Dims)
+	b.dims, b.near = p.Dims, near(p.Dims)
 	if b.mode != modeGroups {
 		b.ranged = false
 		if b.lz || flags&flagCells != 0 && (b.mode == modeReferences || b.Cell != b.Plane) {
@@ -98,7 +99,7 @@ func (b *block) parse(p *Params, n int, src []byte) bool {
 	if r.Bad {
 		return false
 	}
-	if b.mode == modeAdaptive {
+	if b.mode == modeAdaptive || b.mode == modeContexts {
 		b.rest = *r
 		return true
 	}

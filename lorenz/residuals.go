@@ -2,24 +2,30 @@ package lorenz
 
 import (
 	"github.com/cdfz-format/cdfz/lorenz/internal/adaptive"
+	"github.com/cdfz-format/cdfz/lorenz/internal/contexts"
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 	"github.com/cdfz-format/cdfz/lorenz/internal/masks"
 	"github.com/cdfz-format/cdfz/lorenz/internal/predict"
 	"github.com/cdfz-format/cdfz/lorenz/internal/repeats"
 )
 
-// restored decodes the lanes of a window to buf, which it grows. f and m are scratch.
-func restored[T lane](b *block, buf *[]T, f *feed[T], m **adaptive.Model[T], w predict.Window) bool {
+// restored decodes the lanes of a window to buf, which it grows. f, m and c are scratch.
+func restored[T lane](b *block, buf *[]T, f *feed[T], m **adaptive.Model[T], c **contexts.Decoder[T], w predict.Window) bool {
 	*buf = entropy.Grow(*buf, w.Len()+2*masks.Slack)
 	y := *buf
-	return residuals(b, y, f, m, w) && predict.Restore(&b.buf, b.pred, y[:w.Len()], w)
+	return residuals(b, y, f, m, c, w) && predict.Restore(&b.buf, b.pred, y[:w.Len()], w)
 }
 
 // residuals decodes the residuals of a window to y, whose capacity is at least 2*masks.Slack elements more.
-func residuals[T lane](b *block, y []T, f *feed[T], m **adaptive.Model[T], w predict.Window) bool {
+func residuals[T lane](b *block, y []T, f *feed[T], m **adaptive.Model[T], c **contexts.Decoder[T], w predict.Window) bool {
 	switch {
 	case b.mode == modeAdaptive:
 		return adapted(b, m, y[:w.Len()])
+	case b.mode == modeContexts:
+		if *c == nil {
+			*c = new(contexts.Decoder[T])
+		}
+		return (*c).Decode(&b.rest, y[:w.Len()], contexts.ShapeOf(b.dims), b.mask.Masked(), b.stop)
 	case b.mode == modeReferences:
 		return referred(b, m, y, w.Len()) && expand(b, y, f, w.Len())
 	case b.lz:

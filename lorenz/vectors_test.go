@@ -36,6 +36,9 @@ func makeVectors(t *testing.T) map[string]vector {
 		encode := func(raw []byte) []byte {
 			e, err := NewEncoder(p, level)
 			require.NoError(t, err)
+			if strings.HasPrefix(name, "adaptive") || strings.HasPrefix(name, "waves") {
+				e.choices.contexts.tried = false
+			}
 			enc, err := e.Encode(nil, raw)
 			require.NoError(t, err)
 			return enc
@@ -183,9 +186,58 @@ func makeVectors(t *testing.T) map[string]vector {
 		enc := add(fmt.Sprintf("parts%d", ty), Params{Type: ty, Dims: stack, Stack: true}, bytes.Clone(rows), Max)
 		require.EqualValues(t, modeParts, enc[0])
 	}
+	// Fields in rows of each kind: one, two and three dimensions, rows along the first dimension, masks, zeros at the end.
+	for _, v := range []struct {
+		name   string
+		ty     Type
+		dims   []int
+		masked bool
+		step   float64
+	}{
+		{"line", Int16, []int{1000}, false, 1},
+		{"plane", Float32, []int{17, 70}, false, 1},
+		{"planes", Int32, []int{4, 9, 65}, false, 1},
+		{"turned", Int8, []int{45, 5, 7}, false, 1},
+		{"wide", Float64, []int{30, 40}, false, 1},
+		{"zeros", Int64, []int{12, 80}, false, 1 << 20},
+		{"masked", Int32, []int{3, 12, 37}, true, 1},
+		{"maskedturned", Float64, []int{99, 8}, true, 1},
+		{"maskedzeros", Int32, []int{900}, true, 16},
+	} {
+		n := 1
+		for _, d := range v.dims {
+			n *= d
+		}
+		var raw []byte
+		for i := range n {
+			size := math.Exp(2 * math.Sin(float64(i)/99))
+			x := v.step * math.Round(90*math.Sin(float64(i%v.dims[len(v.dims)-1])/9)+size*rng.NormFloat64())
+			if v.masked && (i/7%5 == 0 || i%13 == 0) {
+				x = -999 // often enough to be special
+			}
+			raw = appendValue(raw, v.ty, x)
+		}
+		encode := func(raw []byte) []byte { return contextual(raw, v.ty, v.dims) }
+		out["contexts"+v.name] = vector{Params{Type: v.ty, Dims: v.dims}, raw, encode(raw), encode}
+	}
+	contextFaults(func(name string, dims []int, enc []byte, ok bool) {
+		var raw []byte
+		n := 1
+		for _, d := range dims {
+			n *= d
+		}
+		if n > 1<<16 && ok {
+			return // only in the tests of this package
+		}
+		if ok {
+			raw = make([]byte, 4*n)
+		}
+		name = "contextsfault" + strings.NewReplacer("!", "", " ", "", "[", "", "]", "").Replace(fmt.Sprint(name, dims))
+		out[name] = vector{Params{Type: Int32, Dims: dims}, raw, enc, func([]byte) []byte { return enc }}
+	})
 	enc := out["cells"].enc
 	for name, f := range map[string]func(b []byte) []byte{
-		"badmode":   func(b []byte) []byte { b[0] = 8; return b },
+		"badmode":   func(b []byte) []byte { b[0] = 9; return b },
 		"badkind":   func(b []byte) []byte { b[2] = 4; return b },
 		"badcells":  func(b []byte) []byte { b[0] = modeAdaptive; return b },
 		"badstride": func(b []byte) []byte { b[8] = 0; return b },
@@ -220,6 +272,27 @@ func referring(raw []byte, ty Type, dims []int) []byte {
 func writeReferences[T lane](s *shape, c *coder[T], raw []byte) []byte {
 	x := candidate[T]{mode: modeReferences, kind: mapOrder, y: lanesOf(nil, c.u, s), size: len(raw)}
 	return c.write(s, nil, raw, &x, predict.Whole(s.n), false)
+}
+
+// contextual encodes a block in modeContexts, which the encoder does not try in small blocks.
+func contextual(raw []byte, ty Type, dims []int) []byte {
+	s := shape{typ: ty, size: ty.Size(), dims: dims, n: len(raw) / ty.Size(), choices: choicesFor(Thorough, ty, 1<<20)}
+	if s.size == 8 {
+		c := coder[uint64]{u: make([]uint64, s.n)}
+		loadBits64(c.u, raw)
+		return writeContexts(&s, &c, raw)
+	}
+	c := coder[uint32]{u: make([]uint32, s.n)}
+	loadBits32(c.u, raw, ty)
+	return writeContexts(&s, &c, raw)
+}
+
+func writeContexts[T lane](s *shape, c *coder[T], raw []byte) []byte {
+	findSpecials(s, c)
+	x := candidate[T]{mode: modeContexts, kind: mapOrder, y: lanesOf(nil, c.u, s), pred: predict.Predictor{Chain: []int{1}}}
+	c.loadContexts(s, &x)
+	c.ctx.Estimate()
+	return c.write(s, nil, raw, &x, x.pred.Layout(s.n), false)
 }
 
 // TestVectors checks that the vectors on disk decode as expected, and that the encoder

@@ -47,6 +47,7 @@ func (c *coder[T]) write(s *shape, dst, raw []byte, x *candidate[T], l predict.L
 	if len(x.patches) > 0 {
 		appendPatches(&w.StreamWriter, x.patches, raw, s.size)
 	}
+	c.head = len(w.Dst) - start
 	if x.mode == modeAdaptive {
 		a := &c.adapt
 		a.spans = spans(a.spans, &s.mask, 0, s.n)
@@ -58,6 +59,10 @@ func (c *coder[T]) write(s *shape, dst, raw []byte, x *candidate[T], l predict.L
 		if w.Dst = nil; !ok {
 			return dst[:start]
 		}
+		return dst
+	}
+	if x.mode == modeContexts {
+		dst, w.Dst = c.ctx.Append(w.Dst), nil
 		return dst
 	}
 	r := c.residuals(s, x, l)

@@ -20,6 +20,8 @@ var sets = map[string][]target{
 		{"lorenz/internal/adaptive/lowbits.go", "ended"},
 		{"lorenz/internal/adaptive/model.go", "Valid"},
 		{"lorenz/internal/arith/arith.go", "Exhausted|Ended"},
+		{"lorenz/internal/contexts/contexts.go", "Valid"},
+		{"lorenz/internal/contexts/decode.go", "Decode|read|table|share|begin|ended|step"},
 		{"lorenz/internal/entropy/bits.go", "Byte|Bytes|Uvarint"},
 		{"lorenz/internal/entropy/groupcursor.go", "large|numbers"},
 		{"lorenz/internal/entropy/groupdecode.go", "DecodeGroups|decodePiece"},

@@ -225,6 +225,14 @@ func (m *Reader) Rank(e int) int {
 	return int(m.before[i]) + bits.OnesCount64(^m.masked[i]&(1<<(e&63)-1))
 }
 
+// Masked returns a bit for each element, set if it is masked, or nil if none is. It must not be changed.
+func (m *Reader) Masked() []uint64 {
+	if !m.Used {
+		return nil
+	}
+	return m.masked
+}
+
 // eachWord calls f for the bits of the elements [at, at+n), the first one lowest, of up to
 // 64 elements at once, or of more that are all 0 or all 1.
 func eachWord(w []uint64, at, n int, f func(word uint64, n int)) {

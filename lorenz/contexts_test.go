@@ -1,0 +1,225 @@
+package lorenz
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestContexts checks which blocks take modeContexts.
+func TestContexts(t *testing.T) {
+	for _, level := range []Level{Default, Thorough, Max} {
+		for _, ty := range []Type{Int16, Int32, Float32, Float64} {
+			dims := []int{120, 200}
+			raw := field(ty, dims, 0.3, rand.New(rand.NewPCG(5, 5)))
+			e, err := NewEncoder(Params{Type: ty, Dims: dims}, level)
+			require.NoError(t, err)
+			enc, err := e.Encode(nil, raw)
+			require.NoError(t, err)
+			want := modeContexts
+			if ty == Float64 || ty == Float32 && level == Default {
+				want = modeGroups // contexts save 1 and 3 %, less than cells are worth
+			}
+			if level != Max { // there, the adaptive mode can be a little shorter
+				require.EqualValues(t, want, enc[0], "type %d, level %d", ty, level)
+			}
+			fast, err := NewEncoder(Params{Type: ty, Dims: dims}, Fast)
+			require.NoError(t, err)
+			other, err := fast.Encode(nil, raw)
+			require.NoError(t, err)
+			require.LessOrEqual(t, len(enc), len(other))
+			decodeAll(t, Params{Type: ty, Dims: dims}, enc, raw)
+		}
+	}
+}
+
+// TestContextsStop cancels the decoding.
+func TestContextsStop(t *testing.T) {
+	dims := []int{1 << 20}
+	d, err := NewDecoder(Params{Type: Int8, Dims: dims})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	d.Until(ctx)
+	require.ErrorIs(t, d.Decode(make([]byte, 1<<20), contextBlock(dims, func(*contextParts) {})), context.Canceled)
+}
+
+// contextParts are the parts of a block in modeContexts.
+type contextParts struct {
+	head     []byte // mode, flags, transform and predictor
+	options  byte
+	weights  []byte
+	count    int
+	bounds   []int
+	tables   [][]int // for each table the first class, the last one and differences of levels
+	signs    []int   // p of the first sign contexts; -1 for none
+	contexts int     // of signs
+	zeros    []int   // differences
+	states   [16]uint32
+	words    []uint16
+	low      []byte
+}
+
+// contextBlock returns a block whose residuals are all 0, after a change.
+func contextBlock(dims []int, change func(p *contextParts)) []byte {
+	p := contextParts{head: []byte{modeContexts, 0, 0, 0}, count: 1, tables: [][]int{{0, 0}}, contexts: 81}
+	long := 0
+	for _, d := range dims {
+		if d > 1 {
+			long++
+		}
+	}
+	if p.weights = make([]byte, []int{2, 2, 10, 12}[min(long, 3)]); long < 2 {
+		p.contexts = 3
+	}
+	for q := range p.states {
+		p.states[q] = 1 << 16
+	}
+	change(&p)
+	b := append(append(p.head, p.options), p.weights...)
+	b = append(b, byte(p.count))
+	for _, v := range p.bounds {
+		b = binary.AppendUvarint(b, uint64(v))
+	}
+	at := uint(0)
+	bit := func(v int) {
+		if at%8 == 0 {
+			b = append(b, 0)
+		}
+		b[len(b)-1] |= byte(v << (at % 8))
+		at++
+	}
+	number := func(v, n int) {
+		for i := range n {
+			bit(v >> i & 1)
+		}
+	}
+	differences := func(list []int) { // with k = 0
+		number(0, 3)
+		for _, d := range list {
+			for range d<<1 ^ d>>63 {
+				bit(1)
+			}
+			bit(0)
+		}
+	}
+	for _, t := range p.tables {
+		number(t[0], 7)
+		number(t[1]-t[0], 7)
+		if t[1] > t[0] {
+			differences(t[2:])
+		}
+	}
+	for i := range 2 * p.contexts {
+		if i >= len(p.signs) || p.signs[i] < 0 {
+			bit(0)
+			continue
+		}
+		bit(1)
+		number(p.signs[i], 5)
+	}
+	if p.options&1 != 0 {
+		differences(p.zeros)
+	}
+	for _, x := range p.states {
+		b = binary.LittleEndian.AppendUint32(b, x)
+	}
+	b = binary.AppendUvarint(b, uint64(len(p.words)))
+	for _, v := range p.words {
+		b = binary.LittleEndian.AppendUint16(b, v)
+	}
+	return append(b, p.low...)
+}
+
+// contextFaults are blocks in modeContexts with one fault each, and some at the bounds, with the residual of all
+// elements.
+func contextFaults(add func(name string, dims []int, enc []byte, ok bool)) {
+	dims := []int{3, 40}
+	for name, change := range map[string]func(p *contextParts){
+		"none":    func(*contextParts) {},
+		"weights": func(p *contextParts) { p.weights = []byte{255, 255, 255, 255, 255, 255, 255, 255, 255, 255} },
+		"bounds": func(p *contextParts) {
+			p.count, p.bounds, p.tables = 3, []int{1, 2047}, [][]int{{0, 0}, {63, 63}, {1, 1}}
+		},
+		"tables":     func(p *contextParts) { p.count, p.bounds = 16, seq(1, 16); p.tables = tables([]int{0, 0}, 16) },
+		"signs":      func(p *contextParts) { p.signs = []int{1, 31, -1, 16} },
+		"zeros":      func(p *contextParts) { p.options, p.zeros = 1, []int{31, -31, 0, 5} },
+		"!options":   func(p *contextParts) { p.options = 2 },
+		"!count0":    func(p *contextParts) { p.count, p.tables = 0, nil },
+		"!count17":   func(p *contextParts) { p.count, p.bounds = 17, seq(1, 17); p.tables = tables([]int{0, 0}, 17) },
+		"!bound0":    func(p *contextParts) { p.count, p.bounds, p.tables = 2, []int{0}, tables([]int{0, 0}, 2) },
+		"!bound2048": func(p *contextParts) { p.count, p.bounds, p.tables = 2, []int{2048}, tables([]int{0, 0}, 2) },
+		"!order":     func(p *contextParts) { p.count, p.bounds, p.tables = 3, []int{5, 5}, tables([]int{0, 0}, 3) },
+		"!class":     func(p *contextParts) { unused(p, 63, 64, 0, 0) },
+		"!level40":   func(p *contextParts) { unused(p, 0, 1, 24, -10) },
+		"!level-1":   func(p *contextParts) { unused(p, 0, 1, -17, 30) },
+		"!long":      func(p *contextParts) { unused(p, 0, 1, 100, -99) },
+		"!slots":     func(p *contextParts) { unused(p, 0, 2, 23, 0, 0) },
+		"!sign0":     func(p *contextParts) { p.signs = []int{-1, 0} },
+		"!zeros-1":   func(p *contextParts) { p.options, p.zeros = 1, []int{1, -2, 2, 0} },
+		"!zeros32":   func(p *contextParts) { p.options, p.zeros = 1, []int{31, 1, 0, 0} },
+		"!state":     func(p *contextParts) { p.states[15], p.words = 1, []uint16{0} },
+		"!end":       func(p *contextParts) { p.states[3] = 1<<16 + 1 },
+		"!words":     func(p *contextParts) { p.words = []uint16{7} },
+		"!noword":    func(p *contextParts) { p.tables = [][]int{{1, 1}} },
+		"!low":       func(p *contextParts) { p.low = []byte{0} },
+		"!bit3":      func(p *contextParts) { p.head[1] = 8 },
+		"!repeats":   func(p *contextParts) { p.head[1] = flagRepeats },
+		"!cells":     func(p *contextParts) { p.head = []byte{modeContexts, flagCells, 0, 40, 20, 0} },
+	} {
+		ok := name[0] != '!'
+		add(name, dims, contextBlock(dims, change), ok)
+	}
+	for _, v := range []struct {
+		dims []int
+		ok   bool
+	}{
+		{[]int{32}, true}, {[]int{31}, false}, {[]int{1}, false}, {[]int{31, 31}, false}, {[]int{33, 31}, true}, {[]int{2, 32}, true},
+		{[]int{1 << 20}, true}, {[]int{1<<20 + 1}, false}, {[]int{2, 1024, 1024}, true}, {[]int{2, 1025, 1024}, false},
+		{[]int{1, 40, 3, 1}, true}, {[]int{3, 4, 2, 64}, true},
+	} {
+		add(fmt.Sprint(v.dims), v.dims, contextBlock(v.dims, func(*contextParts) {}), v.ok)
+	}
+	whole := contextBlock(dims, func(*contextParts) {})
+	add("!cut", dims, whole[:len(whole)-30], false)
+	add("!tables cut", dims, whole[:20], false)
+}
+
+// unused adds a table that no element uses.
+func unused(p *contextParts, table ...int) {
+	p.count, p.bounds, p.tables = 2, []int{2047}, append(p.tables, table)
+}
+
+// seq returns the numbers from first to before last.
+func seq(first, last int) (s []int) {
+	for v := first; v < last; v++ {
+		s = append(s, v)
+	}
+	return s
+}
+
+func tables(v []int, n int) (s [][]int) {
+	for range n {
+		s = append(s, v)
+	}
+	return s
+}
+
+// TestContextFaults decodes blocks with one fault each.
+func TestContextFaults(t *testing.T) {
+	contextFaults(func(name string, dims []int, enc []byte, ok bool) {
+		d, err := NewDecoder(Params{Type: Int32, Dims: dims})
+		require.NoError(t, err)
+		dst := make([]byte, d.n*d.size)
+		if ok {
+			require.NoError(t, d.Decode(dst, enc), name)
+			require.Equal(t, make([]byte, len(dst)), dst, name)
+			return
+		}
+		require.ErrorIs(t, d.Decode(dst, enc), ErrCorrupt, name)
+	})
+}

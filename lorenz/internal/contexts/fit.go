@@ -1,0 +1,73 @@
+package contexts
+
+// fit chooses weights: those with which classes of neighbours come closest to that of an element.
+func (e *Encoder[T]) fit() {
+	const most = 2 + mostTaps + 1
+	s := e.shape
+	taps := s.taps()
+	n := 2 + len(taps) + 1 // the last one is the constant
+	var sums [most][most]int64
+	var right [most]int64
+	seg, longer := s.steps()
+	step := max(1, s.N()/sampled) | 1
+	// Where the elements of the sample are in their rows changes from row to row.
+	for p := step / 2; p < s.N(); p += step {
+		g, c := p/s.row, p%s.row
+		if e.active != nil && !e.active[p] || e.inStripe(c, seg, longer) < 2 {
+			continue
+		}
+		at := e.place(g, c)
+		x := [most]int64{int64(e.logs[at-1]), int64(e.logs[at-2])}
+		for i, t := range taps {
+			x[2+i] = int64(e.logs[e.place(before(g, t.rows), c+t.col)])
+		}
+		x[n-1] = 1
+		y := int64(e.class[p])
+		for i, v := range x[:n] {
+			right[i] += v * y
+			for k, u := range x[:i+1] {
+				sums[i][k] += v * u
+			}
+		}
+	}
+	var a [most][most]float64
+	for i := range n {
+		for k := range i + 1 {
+			a[i][k], a[k][i] = float64(sums[i][k]), float64(sums[i][k])
+		}
+		if i < n-1 {
+			a[i][i] += float64((a[i][i] + 1) * 1e-3)
+		}
+		a[i][i] += 1e-9
+	}
+	// Each weight in turn is set to its best value, given the others. Conversions keep products from being fused.
+	var w [most]float64
+	for range 100 {
+		for i := range n {
+			t := float64(right[i])
+			for k := range n {
+				if k != i {
+					t -= float64(a[i][k] * w[k])
+				}
+			}
+			w[i] = t / a[i][i]
+			if i < n-1 {
+				w[i] = max(0, w[i])
+			}
+		}
+	}
+	whole := func(v float64) uint8 { return uint8(min(float64(v*16)+0.5, 255)) }
+	m := &e.model.weights
+	m.w, m.ww = whole(w[0]), whole(w[1])
+	for i := range taps {
+		m.taps[i] = whole(w[2+i])
+	}
+}
+
+// inStripe returns how many elements of its stripe are before column c.
+func (e *Encoder[T]) inStripe(c, seg, longer int) int {
+	if long := longer * (seg + 1); c >= long {
+		return (c - long) % seg
+	}
+	return c % (seg + 1)
+}
