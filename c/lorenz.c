@@ -13,6 +13,7 @@
 
 #include "lorenz_adaptive.h"
 #include "lorenz_coder.h"
+#include "lorenz_contexts.h"
 #include "lorenz_matches.h"
 #include "lorenz_streams.h"
 
@@ -87,6 +88,7 @@ typedef struct {
 	source *sources; /* SOURCES */
 	uint64_t *piece; /* PIECE lanes */
 	adaptive *adaptive;
+	contexts *contexts;
 	matches *matches;
 	coder_tables *tables;
 	bool have_tables;
@@ -291,7 +293,7 @@ static bool write_patches(space *x, patches *from, uint64_t first, uint64_t coun
 	return true;
 }
 
-/* ---- Modes 2, 4 and 5 (sections 3 to 5, 10 and 11) ---- */
+/* ---- Modes 2, 4, 5 and 8 (sections 3 to 5, 10, 11 and 17) ---- */
 
 typedef enum { ORDER = 0, FIXED = 1, RATIO = 2, DICTIONARY = 3, SINGLE = 4 } transform;
 
@@ -416,7 +418,7 @@ static bool read_transform(space *x, reader *in, head *h)
 	}
 }
 
-/* Reads everything before the residuals, for modes 2, 4 and 5. */
+/* Reads everything before the residuals, for modes 2, 4, 5 and 8. */
 static bool read_head(space *x, reader *in, unsigned mode, head *h)
 {
 	const lorenz_params *p = x->p;
@@ -439,7 +441,7 @@ static bool read_head(space *x, reader *in, unsigned mode, head *h)
 		return false;
 	if (h->has_repeats && (cells || mode != 2))
 		return false;
-	if (cells && (mode == 5 || (mode == 4 && h->cell != h->plane)))
+	if (cells && (mode == 5 || ((mode == 4 || mode == 8) && h->cell != h->plane)))
 		return false;
 	if (!read_predictor(p, in, h, flags & 4))
 		return false;
@@ -541,6 +543,20 @@ static bool read_adaptive(space *x, reader *in, const head *h, const uint8_t *ki
 	return adaptive_finished(a);
 }
 
+static bool read_contexts(space *x, reader *in, const head *h, const uint8_t *kinds)
+{
+	const lorenz_params *p = x->p;
+	shape s;
+	contexts *c = x->contexts;
+	if (!shape_of(&s, p->elements, p->long_dims, p->first_long, p->last_long))
+		return false;
+	if (!contexts_open(c, in, &s, h->wide ? 64 : 32, p->elements))
+		return false;
+	if (!(h->wide ? contexts_read64(c, kinds, x->lanes) : contexts_read32(c, kinds, x->lanes)))
+		return false;
+	return contexts_finished(c);
+}
+
 /* Turns residuals into lanes (section 5). */
 static void predict(const head *h, const view *v, void *lanes)
 {
@@ -604,7 +620,7 @@ static void write_elements(const space *x, const head *h, uint64_t at, uint64_t 
 	}
 }
 
-/* Decodes the elements first to first + count - 1 of a block in the modes 2, 4 and 5. */
+/* Decodes the elements first to first + count - 1 of a block in the modes 2, 4, 5 and 8. */
 static bool decode_lanes(space *x, reader *in, unsigned mode, uint64_t first, uint64_t count, uint8_t *out)
 {
 	const lorenz_params *p = x->p;
@@ -619,7 +635,7 @@ static bool decode_lanes(space *x, reader *in, unsigned mode, uint64_t first, ui
 		h.cell = GROUP;
 	view v = needed_lanes(&h, n, first, count, mode == 2 && !copies);
 	if (!(copies ? read_copies(x, in, mode, &h, kinds) :
-		mode == 4 ? read_adaptive(x, in, &h, kinds) : read_groups(x, in, &h, &v, kinds)))
+		mode == 4 ? read_adaptive(x, in, &h, kinds) : mode == 8 ? read_contexts(x, in, &h, kinds) : read_groups(x, in, &h, &v, kinds)))
 		return false;
 	predict(&h, &v, x->lanes);
 	write_elements(x, &h, first / v.plane * v.width + first % v.plane - v.left, count, out);
@@ -773,6 +789,7 @@ static lorenz_params part_params(const lorenz_params *p, uint32_t rows)
 			q.last_long[2 - p->long_dims] = rows;
 	} else {
 		q.long_dims--;
+		q.first_long = p->second_long;
 	}
 	return q;
 }
@@ -945,6 +962,7 @@ static bool decode_block(space *x, reader *in, bool is_part, uint64_t first, uin
 	case 2:
 	case 4:
 	case 5:
+	case 8:
 		return decode_lanes(x, in, mode, first, count, out);
 	case 3:
 		return decode_matches(x, in, first, count, count == p->elements ? out : x->lanes, out);
@@ -972,6 +990,28 @@ static void *cut(uint8_t *base, uint64_t *at, uint64_t size)
 	return p;
 }
 
+/* Returns the elements that blocks with these parameters, or parts of them, keep around those
+ * that they decode in mode 8, and sets the most that a row takes. */
+static uint64_t contexts_storage(const lorenz_params *p, uint64_t *row)
+{
+	uint32_t z = p->last_long[1], k = p->first_long, turned = z > 0 ? MOST_ROW / z : 0;
+	/* Parts have one row, or some along the last dimension, or so many that they are along the
+	 * first one. */
+	const uint32_t rows[] = {k, 1, 2, k - 1 < turned ? k - 1 : turned};
+	uint64_t most = 0;
+	*row = 0;
+	for (unsigned i = 0; i < (p->long_dims > 0 ? 4 : 0); i++) {
+		shape s;
+		lorenz_params q = i == 0 || rows[i] < 1 || rows[i] >= k ? *p : part_params(p, rows[i]);
+		if (!shape_of(&s, q.elements, q.long_dims, q.first_long, q.last_long))
+			continue;
+		uint64_t ring, stride = shape_storage(&s, &ring);
+		*row = stride > *row ? stride : *row;
+		most = ring * stride > most ? ring * stride : most;
+	}
+	return most;
+}
+
 /* Cuts scratch memory for blocks with parameters p into parts, and returns the bytes that
  * it needs. If base is NULL, it only returns the bytes. */
 static uint64_t lay_out(space *x, const lorenz_params *p, uint8_t *base)
@@ -986,10 +1026,20 @@ static uint64_t lay_out(space *x, const lorenz_params *p, uint8_t *base)
 	x->piece = cut(base, &at, PIECE * sizeof *x->piece);
 	x->adaptive = cut(base, &at, sizeof *x->adaptive);
 	uint16_t *states = cut(base, &at, ring * sizeof *states);
+	uint64_t row, stored = contexts_storage(p, &row);
+	contexts *c = x->contexts = cut(base, &at, sizeof *x->contexts);
+	float *mags = cut(base, &at, stored * sizeof *mags), *sums = cut(base, &at, row * sizeof *sums);
+	uint16_t *marks = cut(base, &at, stored * sizeof *marks), *active = cut(base, &at, row * sizeof *active);
+	uint8_t *zeros = cut(base, &at, count);
 	x->matches = cut(base, &at, sizeof *x->matches);
 	probability *hashed = cut(base, &at, ((size_t)3 << matches_bits(n * p->size)) * sizeof *hashed);
 	if (base != NULL) {
 		x->adaptive->states = states;
+		c->mags = mags;
+		c->sums = sums;
+		c->marks = marks;
+		c->active = active;
+		c->zeros = zeros;
 		x->matches->hashed = hashed;
 	}
 	for (unsigned i = 0; i < 2; i++) {
@@ -1101,7 +1151,7 @@ lorenz_status lorenz_parse(lorenz_params *p, const uint32_t *list, size_t count)
 		return LORENZ_PARAMETERS;
 	if (count - 4 > dims && (list[count - 1] & ~UINT32_C(4)) > 2) /* the effort */
 		return LORENZ_PARAMETERS;
-	lorenz_params q = {1, sizes[list[1]], list[1], list[2], 0, 0, {0, 0}};
+	lorenz_params q = {1, sizes[list[1]], list[1], list[2], 0, 0, 0, {0, 0}};
 	uint64_t most = ((uint64_t)1 << 30) / q.size;
 	bool empty = false;
 	for (size_t i = 0; i < dims; i++) {
@@ -1118,6 +1168,8 @@ lorenz_status lorenz_parse(lorenz_params *p, const uint32_t *list, size_t count)
 			continue;
 		if (q.long_dims == 0)
 			q.first_long = d;
+		else if (q.long_dims == 1)
+			q.second_long = d;
 		q.long_dims += q.long_dims < 4;
 		q.last_long[0] = q.last_long[1];
 		q.last_long[1] = d;

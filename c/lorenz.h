@@ -83,6 +83,7 @@ typedef struct {
 	uint32_t little_endian; /* byte order of the elements: 1 little-endian, 0 big-endian */
 	uint32_t long_dims;     /* private: dimensions longer than 1, at most 4 */
 	uint32_t first_long;    /* private: the first of these */
+	uint32_t second_long;   /* private: the next one */
 	uint32_t last_long[2];  /* private: the last but one, and the last of these */
 } lorenz_params;
 
@@ -97,7 +98,8 @@ LORENZ_API size_t lorenz_size(const lorenz_params *p);
 /* Returns the bytes of scratch memory with which lorenz_decode and
  * lorenz_decode_range decode every block with these parameters (section 14). For each
  * element, these are 8 bytes if it has 8 and else 4, 1.2 bytes for masks and classes, and
- * its size, for ranges of blocks with parts. Added to this are at most 16 MiB. Most blocks
+ * its size, for ranges of blocks with parts. Added to this are at most 40 MiB, but for blocks of a few MiB
+ * mostly less than 2. Most blocks
  * touch less. Returns SIZE_MAX if the address space is too small. */
 LORENZ_API size_t lorenz_scratch_size(const lorenz_params *p);
 

@@ -379,6 +379,64 @@ static void FN(stride)(const view *v, uint64_t s, LANE *lanes)
 	}
 }
 
+/* Reads the low bits of a stripe of a row in mode 8 (section 17), whose marks are 16 apart, and
+ * writes residuals that are step apart. i is the position of the first one. */
+static ALWAYS_INLINE bool FN(contexts_stripe)(contexts *c, const uint16_t *marks, uint64_t count, uint64_t i, LANE *r, uint64_t step,
+	bool has_zeros)
+{
+	bits low = c->low;
+	for (uint64_t j = 0, end = 0; j < count; j++, marks += STRIPES, r += step) {
+		if (j == end) { /* the bits of the next elements are all there, or each is checked */
+			end = count - j < 64 ? count : j + 64;
+			if (low.length - low.at < (end - j) * BITS + 128)
+				end = j;
+		}
+		unsigned class = *marks & 255, b = class < 4 ? 0 : (class >> 1) - 1, t = has_zeros ? c->zeros[(i + j) / GROUP] : 0;
+		LANE x = (LANE)(class - 2 * b) << b;
+		uint64_t y;
+		unsigned k = b > t ? b - t : 0;
+		if (end > j && (BITS == 32 || k <= 56)) {
+			y = load64(low.p + (low.at >> 3)) >> (low.at & 7) & (((uint64_t)1 << k) - 1);
+			low.at += k;
+		} else if (!bits_read(&low, k, &y)) {
+			return false;
+		}
+		if (end == j)
+			end++;
+		x += (LANE)y << (has_zeros ? t : 0);
+		LANE negative = 0 - (LANE)(*marks < NO_SIGN);
+		*r = (x ^ negative) - negative;
+	}
+	c->low = low;
+	return true;
+}
+
+/* Decodes all residuals of a block in mode 8. */
+static bool FN(contexts_read)(contexts *c, const uint8_t *kinds, LANE *r)
+{
+	const shape *s = &c->s;
+	for (uint64_t row = 0; row < s->rows; row++) {
+		uint64_t unmasked = kinds != NULL ? contexts_mask(c, row, kinds) : s->row;
+		if (unmasked == 0)
+			contexts_skip(c, row);
+		else if (!contexts_row(c, row, unmasked < s->row))
+			return false;
+		const uint16_t *marks = c->marks + row_at(c, row);
+		uint64_t i = row * s->row, step = s->turned ? s->rows : 1;
+		LANE *to = s->turned ? r + row : r + i;
+		for (unsigned q = 0; q < STRIPES; q++) {
+			uint64_t count = c->whole + (q < c->longer);
+			if (!(c->has_zeros ? FN(contexts_stripe)(c, marks + q, count, i, to, step, true) :
+				s->turned ? FN(contexts_stripe)(c, marks + q, count, i, to, step, false) :
+				FN(contexts_stripe)(c, marks + q, count, i, to, 1, false)))
+				return false;
+			i += count;
+			to += count * step;
+		}
+	}
+	return true;
+}
+
 /* The bits of the float that transform 0 makes of a lane, this float, and the reverse. */
 static inline LANE FN(bits_of)(LANE y)
 {

@@ -59,7 +59,7 @@ int main(void)
 			out = allocate(size);
 			/* Whatever memory holds must not matter. */
 			memset(out, 0xa5, size);
-			memset(scratch, 0x5a, need < 1 << 20 ? need : 1 << 20);
+			memset(scratch, 0xff, need < 1 << 20 ? need : 1 << 20);
 			status = range[1] == UINT64_MAX ? lorenz_decode(&p, block, length, out, size, scratch, need) :
 				lorenz_decode_range(&p, block, length, range[0], range[1], out, size, scratch, need);
 			free(scratch);

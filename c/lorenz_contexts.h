@@ -1,0 +1,536 @@
+/*
+ * lorenz_contexts.h - residuals with the fixed tables of a block (section 17). Private to
+ * lorenz.c.
+ */
+#ifndef LORENZ_CONTEXTS_H
+#define LORENZ_CONTEXTS_H
+
+#ifdef LORENZ_AVX2
+#include <immintrin.h>
+#endif
+
+#include "lorenz_streams.h"
+
+enum {
+	STRIPES = 16,
+	LEAST_ROW = 32,
+	MOST_ROW = 1 << 20, /* C, and R x C */
+	SHORT_ROW = 64,
+	MOST_TABLES = 16,
+	SLOTS = 2048,
+	SIGN_SLOTS = 32,
+	EXPECTATIONS = 2048, /* E is below this */
+	MOST_LEVEL = 39,
+	MOST_TAPS = 10, /* neighbours in earlier rows */
+	HALO = 2,       /* columns beside a stripe that are stored with it */
+	EDGE = HALO * STRIPES,
+	/* The sign in a mark, above the class. */
+	NEGATIVE = 0 << 8,
+	NO_SIGN = 1 << 8,
+	POSITIVE = 2 << 8
+};
+
+/* The rows of a block. */
+typedef struct {
+	uint64_t row, rows, plane; /* C, n / C, R */
+	unsigned dims;             /* D, at most 3 */
+	bool turned;               /* rows are along the first dimension */
+} shape;
+
+typedef struct {
+	uint32_t lut[EXPECTATIONS];                 /* the first slot of the table for each E */
+	uint32_t slots[MOST_TABLES * SLOTS];        /* slots of the class << 20 | slots of it before this one << 8 | class */
+	uint32_t signs[81 * 4];                     /* for each sign context: all slots, p for class 1, p for others */
+	uint32_t states[STRIPES];
+	uint32_t moves[256][8];                     /* for AVX2: to which lanes words go */
+	float before[2][STRIPES];                   /* magnitudes of W and WW */
+	uint32_t west[STRIPES];                     /* the sign of W */
+	float weights[2 + MOST_TAPS];
+	uint64_t tap_rows[MOST_TAPS];
+	int tap_columns[MOST_TAPS];
+	unsigned taps;                              /* that have a weight */
+	shape s;
+	uint64_t steps, whole, longer;              /* of a row: all, those with 16 elements, elements of the other */
+	uint64_t stride, ring;                      /* elements of a row that are stored, and rows */
+	const uint8_t *words, *words_end;
+	bits low;
+	bool has_zeros;
+	/* Scratch memory. */
+	float *mags;      /* magnitudes of the rows: 16 for each step, with HALO steps before and after them */
+	uint16_t *marks;  /* signs and classes of the same */
+	float *sums;      /* of the neighbours in earlier rows */
+	uint16_t *active; /* of a row: 0xffff for coded elements, 0 for masked ones */
+	uint8_t *zeros;   /* trailing zeros of the groups */
+} contexts;
+
+/* Finds the rows of a block of n elements, given its dimensions longer than 1: how many, the
+ * first and the last two. Returns false if it cannot have the mode. */
+static bool shape_of(shape *s, uint64_t n, unsigned dims, uint64_t first, const uint32_t last[2])
+{
+	memset(s, 0, sizeof *s);
+	if (dims == 0)
+		return false;
+	s->dims = dims < 3 ? dims : 3;
+	s->turned = last[1] < SHORT_ROW && last[1] < first;
+	s->row = s->turned ? first : last[1];
+	s->plane = dims < 3 ? 1 : s->turned ? last[1] : last[0];
+	if (s->row < LEAST_ROW || s->row > MOST_ROW || s->plane > MOST_ROW / s->row)
+		return false;
+	s->rows = n / s->row;
+	return true;
+}
+
+/* Returns the elements of a row that are stored, and how many rows are. */
+static uint64_t shape_storage(const shape *s, uint64_t *ring)
+{
+	static const uint8_t rings[3] = {0, 2, 3};
+	*ring = s->dims < 3 ? rings[s->dims] : s->plane + 2;
+	return ((s->row + STRIPES - 1) / STRIPES + 2 * HALO) * STRIPES;
+}
+
+/* Reads a difference of levels or trailing zeros. */
+static bool read_difference(bits *b, unsigned k, int *d)
+{
+	uint64_t u = 0, low = 0;
+	for (unsigned ones = 40; ones == 40;) {
+		ones = (unsigned)__builtin_ctzll(~bits_peek(b) | (uint64_t)1 << 40);
+		if (ones >= b->length - b->at)
+			return false;
+		b->at += ones;
+		u += ones;
+		if (u > 128) /* no difference is as long */
+			return false;
+	}
+	b->at++;
+	if (k > 0 && !bits_read(b, k, &low))
+		return false;
+	u = u << k | low;
+	*d = (int)(u >> 1) ^ -(int)(u & 1);
+	return true;
+}
+
+/* Reads the table of a context. */
+static bool read_table(bits *b, uint32_t *slots, unsigned classes)
+{
+	uint64_t v;
+	if (!bits_read(b, 14, &v))
+		return false;
+	unsigned first = v & 127, count = (unsigned)(v >> 7) + 1, top = 0;
+	if (first + count > classes)
+		return false;
+	int32_t level[128] = {0}, size[128] = {0}, sum = 0, last = 16, d;
+	if (count > 1) {
+		if (!bits_read(b, 3, &v))
+			return false;
+		for (unsigned i = 0; i < count; i++) {
+			if (!read_difference(b, (unsigned)v, &d))
+				return false;
+			last += d;
+			if (last < 0 || last > MOST_LEVEL)
+				return false;
+			level[i] = last;
+			size[i] = last < 4 ? last : (4 + (last & 3)) << ((last >> 2) - 1);
+			sum += size[i];
+			if (last > level[top])
+				top = i;
+		}
+	}
+	size[top] += SLOTS - sum;
+	if (size[top] < 1)
+		return false;
+	for (unsigned i = 0; i < count; i++)
+		for (int32_t k = 0; k < size[i]; k++)
+			*slots++ = (uint32_t)size[i] << 20 | (uint32_t)k << 8 | (first + i);
+	return true;
+}
+
+/* Reads what precedes the states. */
+static bool read_tables(contexts *c, reader *in, unsigned width, uint64_t n)
+{
+	static const int8_t columns[2][MOST_TAPS] = {{-2, -1, 0, 1, 2, -1, 0, 1}, {-2, -1, 0, 1, 2, -1, 0, 1, 0, 0}};
+	const shape *s = &c->s;
+	unsigned taps = s->dims == 1 ? 0 : s->dims == 2 ? 8 : 10;
+	uint8_t options, count;
+	if (!read_byte(in, &options) || options & ~1u || left(in) < 2 + taps)
+		return false;
+	c->weights[0] = in->p[0];
+	c->weights[1] = in->p[1];
+	c->taps = 0;
+	for (unsigned i = 0; i < taps; i++) {
+		if (in->p[2 + i] == 0)
+			continue;
+		c->weights[2 + c->taps] = in->p[2 + i];
+		c->tap_columns[c->taps] = columns[s->dims - 2][i];
+		c->tap_rows[c->taps++] = i < 5 ? 1 : s->dims == 2 ? 2 : i < 8 ? s->plane : i == 8 ? s->plane + 1 : s->plane - 1;
+	}
+	in->p += 2 + taps;
+	if (!read_byte(in, &count) || count < 1 || count > MOST_TABLES)
+		return false;
+	uint64_t from = 0, to;
+	for (uint32_t k = 0; k < count; k++, from = to) {
+		to = EXPECTATIONS;
+		if (k + 1 < count && (!read_uv(in, &to) || to <= from || to >= EXPECTATIONS))
+			return false;
+		for (uint64_t e = from; e < to; e++)
+			c->lut[e] = k * SLOTS;
+	}
+	bits b = {in->p, 0, (uint64_t)left(in) * 8};
+	for (unsigned k = 0; k < count; k++)
+		if (!read_table(&b, c->slots + k * SLOTS, 2 * width))
+			return false;
+	for (unsigned i = 0; i < (s->dims == 1 ? 3 : 81); i++) {
+		/* With one dimension, the other three signs are always zero. */
+		uint32_t *p = c->signs + 4 * (s->dims == 1 ? 27 * i + 13 : i);
+		p[0] = SIGN_SLOTS;
+		for (unsigned k = 1; k < 3; k++) {
+			uint64_t set, v = SIGN_SLOTS / 2;
+			if (!bits_read(&b, 1, &set) || (set && (!bits_read(&b, 5, &v) || v == 0)))
+				return false;
+			p[k] = (uint32_t)v;
+		}
+	}
+	c->has_zeros = options & 1;
+	if (c->has_zeros) {
+		uint64_t k;
+		int t = 0, d;
+		if (!bits_read(&b, 3, &k))
+			return false;
+		for (uint64_t g = 0; g < (n + GROUP - 1) / GROUP; g++) {
+			if (!read_difference(&b, (unsigned)k, &d))
+				return false;
+			t += d;
+			if (t < 0 || t >= (int)width)
+				return false;
+			c->zeros[g] = (uint8_t)t;
+		}
+	}
+	in->p += (b.at + 7) / 8;
+	return true;
+}
+
+static uint32_t load_state(const uint8_t *p)
+{
+	return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+/* Returns the place of the first element of a row in mags and marks. */
+static uint64_t row_at(const contexts *c, uint64_t row)
+{
+	return row % c->ring * c->stride + EDGE;
+}
+
+/* The same of the row that is some rows before another one, or of what takes its place. */
+static uint64_t row_before(const contexts *c, uint64_t row, uint64_t rows)
+{
+	if (row == 0)
+		return (c->ring - 1) * c->stride + EDGE;
+	return row_at(c, rows > row ? row - 1 : row - rows);
+}
+
+/* Reads all but the low bits, and prepares to decode rows of lanes of width bits. */
+static bool contexts_open(contexts *c, reader *in, const shape *s, unsigned width, uint64_t n)
+{
+	uint64_t words;
+	c->s = *s;
+	c->stride = shape_storage(s, &c->ring);
+	c->whole = s->row / STRIPES;
+	c->longer = s->row % STRIPES;
+	c->steps = c->whole + (c->longer > 0);
+	if (!read_tables(c, in, width, n) || left(in) < 4 * STRIPES)
+		return false;
+	for (unsigned q = 0; q < STRIPES; q++, in->p += 4) {
+		c->states[q] = load_state(in->p);
+		if (c->states[q] >> 16 == 0)
+			return false;
+	}
+	if (!read_uv(in, &words) || words > left(in) / 2)
+		return false;
+	c->words = in->p;
+	in->p += 2 * words;
+	c->words_end = in->p;
+	c->low = (bits){in->p, 0, (uint64_t)left(in) * 8};
+	in->p = in->end;
+	uint64_t first = (c->ring - 1) * c->stride; /* row -1 */
+	for (uint64_t i = first; i < first + c->stride; i++) {
+		c->mags[i] = 0;
+		c->marks[i] = NO_SIGN;
+	}
+#ifdef LORENZ_AVX2
+	for (unsigned i = 0; i < 256; i++) {
+		uint32_t lane = 0;
+		for (unsigned k = 0; k < 8; k++)
+			c->moves[i][k] = i >> k & 1 ? lane++ : 0;
+	}
+#endif
+	return true;
+}
+
+static bool contexts_finished(const contexts *c)
+{
+	for (unsigned q = 0; q < STRIPES; q++)
+		if (c->states[q] != 1 << 16)
+			return false;
+	return c->words == c->words_end && c->low.length - c->low.at < 8;
+}
+
+/* Marks the masked elements of a row, and returns how many elements are not masked. */
+static uint64_t contexts_mask(contexts *c, uint64_t row, const uint8_t *kinds)
+{
+	const shape *s = &c->s;
+	uint64_t i = s->turned ? row : row * s->row, step = s->turned ? s->rows : 1, unmasked = 0;
+	for (unsigned q = 0; q < STRIPES; q++)
+		for (uint64_t j = 0; j < c->whole + (q < c->longer); j++, i += step) {
+			c->active[j * STRIPES + q] = kinds[i] == 0 ? 0xffff : 0;
+			unmasked += kinds[i] == 0;
+		}
+	for (uint64_t q = c->longer; c->longer > 0 && q < STRIPES; q++)
+		c->active[c->whole * STRIPES + q] = 0;
+	return unmasked;
+}
+
+/* Eight floats that are computed with at once. */
+typedef float floats8 __attribute__((vector_size(32)));
+
+/* Adds up the neighbours of a row in earlier rows. Products are exact: see section 17. */
+static void contexts_sums(contexts *c, uint64_t row)
+{
+	const float *from[MOST_TAPS];
+	unsigned taps = c->taps;
+	for (unsigned i = 0; i < taps; i++)
+		from[i] = c->mags + row_before(c, row, c->tap_rows[i]) + c->tap_columns[i] * STRIPES;
+	for (uint64_t at = 0; at < c->steps * STRIPES; at += 8) {
+		floats8 sum = {0}, v;
+		for (unsigned i = 0; i < taps; i++) {
+			memcpy(&v, from[i] + at, sizeof v);
+			sum += v * c->weights[2 + i];
+		}
+		memcpy(c->sums + at, &sum, sizeof sum);
+	}
+}
+
+/* Copies elements within a row. */
+static void contexts_move(contexts *c, uint64_t to, uint64_t from, uint64_t count)
+{
+	memcpy(c->mags + to, c->mags + from, count * sizeof *c->mags);
+	memcpy(c->marks + to, c->marks + from, count * sizeof *c->marks);
+}
+
+/* Copies the columns beside each stripe of a row to where they are stored with it. */
+static void contexts_edges(contexts *c, uint64_t at)
+{
+	uint64_t longer = c->longer, others = STRIPES - 1 - longer;
+	for (unsigned k = 1; k <= HALO; k++) {
+		/* Of the stripe before, the last elements; of the first one, its first. */
+		uint64_t to = at - k * STRIPES, from = at + (c->whole - k) * STRIPES;
+		contexts_move(c, to, at, 1);
+		contexts_move(c, to + 1, from + STRIPES, longer);
+		contexts_move(c, to + 1 + longer, from + longer, others);
+	}
+	for (unsigned k = 0; k < HALO; k++) {
+		/* Of the stripe after, the first elements; of the last one, its last. */
+		uint64_t from = at + k * STRIPES, to = from + c->whole * STRIPES;
+		contexts_move(c, to + longer, from + longer + 1, others);
+		contexts_move(c, to + STRIPES, from + 1, longer);
+		contexts_move(c, to + STRIPES - 1, at + c->whole * STRIPES - 1, 1);
+	}
+}
+
+/* Sets a row of which all elements are masked. */
+static void contexts_skip(contexts *c, uint64_t row)
+{
+	uint64_t at = row_at(c, row), north = row_before(c, row, 1);
+	for (uint64_t j = 0; j < c->steps; j++)
+		memcpy(c->mags + at + j * STRIPES, c->mags + north, STRIPES * sizeof *c->mags);
+	for (uint64_t i = 0; i < c->steps * STRIPES; i++)
+		c->marks[at + i] = NO_SIGN;
+	contexts_edges(c, at);
+}
+
+/* Decodes one step of a row, whose elements are at place at, with those of row - 1 at north
+ * and those with the third sign at below. What differs from element to element is computed
+ * without branches, which would be predicted badly. If plenty, there are words for all. */
+static ALWAYS_INLINE bool contexts_step_as(contexts *c, uint64_t j, unsigned width, uint64_t at, uint64_t north, uint64_t below, bool masked,
+	bool plenty)
+{
+	uint64_t o = j * STRIPES;
+	const uint16_t *n = c->marks + north + o, *b = c->marks + below + o;
+	const float *sums = c->sums + o;
+	float *mags = c->mags + at + o;
+	uint16_t *marks = c->marks + at + o;
+	const float w = c->weights[0], ww = c->weights[1];
+	const uint8_t *words = c->words;
+	for (unsigned q = 0; q < width; q++) {
+		if (masked && c->active[o + q] == 0) {
+			mags[q] = c->before[1][q] = c->before[0][q];
+			marks[q] = NO_SIGN;
+			c->west[q] = 1;
+			continue;
+		}
+		float v = sums[q] + ww * c->before[1][q];
+		v += 1;
+		v += w * c->before[0][q];
+		uint32_t e, x = c->states[q], f;
+		memcpy(&e, &v, 4);
+		uint32_t t = c->slots[c->lut[((e >> 19) - 2032) % EXPECTATIONS] + x % SLOTS], class = t & 255;
+		x = (t >> 20) * (x >> 11) + (t >> 8 & 4095);
+		uint32_t signs = c->west[q] * 27 + (uint32_t)(n[q] >> 8) * 9 + (uint32_t)(b[q] >> 8) * 3 + (n[(int)q - STRIPES] >> 8);
+		uint32_t p = c->signs[signs * 4 + (class < 2 ? class : 2)], z = x % SIGN_SLOTS;
+		uint32_t negative = 0 - (uint32_t)(z < p), some = 0 - (uint32_t)(class != 0); /* all bits or none */
+		x = (((p ^ (SIGN_SLOTS - p)) & negative) ^ (SIGN_SLOTS - p)) * (x >> 5) + z - (p & ~negative);
+		uint32_t sign = (~negative & some & 2) | (~some & 1), need = x >> 16 == 0;
+		if (plenty) {
+			x = x << (need * 16) | ((words[0] | (uint32_t)words[1] << 8) & (0 - need));
+			words += 2 * need;
+		} else if (need) {
+			if (words == c->words_end)
+				return false;
+			x = x << 16 | words[0] | (uint32_t)words[1] << 8;
+			words += 2;
+		}
+		c->states[q] = x;
+		c->before[1][q] = c->before[0][q];
+		f = (class + 254) << 22 & some;
+		memcpy(&c->before[0][q], &f, 4);
+		memcpy(&mags[q], &f, 4);
+		c->west[q] = sign;
+		marks[q] = (uint16_t)(sign << 8 | class);
+	}
+	c->words = words;
+	return true;
+}
+
+static inline bool contexts_step(contexts *c, uint64_t j, unsigned width, uint64_t at, uint64_t north, uint64_t below, bool masked)
+{
+	if (c->words_end - c->words < 2 * STRIPES)
+		return contexts_step_as(c, j, width, at, north, below, masked, false);
+	if (masked || width < STRIPES)
+		return contexts_step_as(c, j, width, at, north, below, masked, true);
+	return contexts_step_as(c, j, STRIPES, at, north, below, false, true);
+}
+
+#ifdef LORENZ_AVX2
+/* Half of a step: eight stripes in registers. */
+typedef struct {
+	__m256i x, west; /* 27 times the sign */
+	__m256 m1, m2;
+} half;
+
+static ALWAYS_INLINE __m256i contexts_half(const contexts *c, half *h, __m256 sum, __m256i other, const uint8_t **words, bool masked,
+	__m256i active)
+{
+	const __m256i one = _mm256_set1_epi32(1), zero = _mm256_setzero_si256();
+	__m256 v = _mm256_add_ps(sum, _mm256_mul_ps(_mm256_set1_ps(c->weights[1]), h->m2));
+	v = _mm256_add_ps(v, _mm256_set1_ps(1.0f));
+	v = _mm256_add_ps(v, _mm256_mul_ps(_mm256_set1_ps(c->weights[0]), h->m1));
+	__m256i e = _mm256_sub_epi32(_mm256_srli_epi32(_mm256_castps_si256(v), 19), _mm256_set1_epi32(2032));
+	if (masked) /* the sum of a stripe without an element can be anything */
+		e = _mm256_and_si256(e, _mm256_set1_epi32(EXPECTATIONS - 1));
+	__m256i table = _mm256_i32gather_epi32((const int *)c->lut, e, 4);
+	__m256i slot = _mm256_add_epi32(table, _mm256_and_si256(h->x, _mm256_set1_epi32(SLOTS - 1)));
+	__m256i t = _mm256_i32gather_epi32((const int *)c->slots, slot, 4), class = _mm256_and_si256(t, _mm256_set1_epi32(255));
+	__m256i y = _mm256_mullo_epi32(_mm256_srli_epi32(t, 20), _mm256_srli_epi32(h->x, 11));
+	y = _mm256_add_epi32(y, _mm256_and_si256(_mm256_srli_epi32(t, 8), _mm256_set1_epi32(4095)));
+	__m256i signs = _mm256_slli_epi32(_mm256_add_epi32(h->west, other), 2);
+	signs = _mm256_add_epi32(signs, _mm256_min_epi32(class, _mm256_set1_epi32(2)));
+	__m256i p = _mm256_i32gather_epi32((const int *)c->signs, signs, 4);
+	__m256i z = _mm256_and_si256(y, _mm256_set1_epi32(SIGN_SLOTS - 1)), negative = _mm256_cmpgt_epi32(p, z);
+	__m256i part = _mm256_blendv_epi8(_mm256_sub_epi32(_mm256_set1_epi32(SIGN_SLOTS), p), p, negative);
+	y = _mm256_add_epi32(_mm256_mullo_epi32(part, _mm256_srli_epi32(y, 5)), _mm256_sub_epi32(z, _mm256_andnot_si256(negative, p)));
+	__m256i no_bits = _mm256_cmpeq_epi32(class, zero), need = _mm256_cmpeq_epi32(_mm256_srli_epi32(y, 16), zero);
+	__m256i sign = _mm256_or_si256(_mm256_andnot_si256(negative, _mm256_set1_epi32(2)), _mm256_and_si256(no_bits, one));
+	__m256i f = _mm256_andnot_si256(no_bits, _mm256_slli_epi32(_mm256_add_epi32(class, _mm256_set1_epi32(254)), 22));
+	if (masked) {
+		need = _mm256_and_si256(need, active);
+		y = _mm256_blendv_epi8(h->x, y, active);
+		f = _mm256_blendv_epi8(_mm256_castps_si256(h->m1), f, active);
+		sign = _mm256_blendv_epi8(one, sign, active);
+		class = _mm256_and_si256(class, active);
+	}
+	unsigned mask = (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(need));
+	__m256i w = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)*words));
+	w = _mm256_permutevar8x32_epi32(w, _mm256_loadu_si256((const __m256i *)c->moves[mask]));
+	*words += 2 * __builtin_popcount(mask);
+	h->x = _mm256_blendv_epi8(y, _mm256_or_si256(_mm256_slli_epi32(y, 16), w), need);
+	h->m2 = h->m1;
+	h->m1 = _mm256_castsi256_ps(f);
+	h->west = _mm256_mullo_epi32(sign, _mm256_set1_epi32(27));
+	return _mm256_or_si256(class, _mm256_slli_epi32(sign, 8));
+}
+
+/* Decodes steps of a row while there are surely words for them, and returns how many. In the
+ * last one, stripes without an element are as if masked; contexts_edges replaces what that writes. */
+static ALWAYS_INLINE uint64_t contexts_steps(contexts *c, uint64_t at, uint64_t north, uint64_t below, bool masked)
+{
+	uint16_t tail[STRIPES];
+	for (unsigned q = 0; q < STRIPES; q++)
+		tail[q] = q < c->longer ? 0xffff : 0;
+	half h[2];
+	for (unsigned k = 0; k < 2; k++) {
+		h[k].x = _mm256_loadu_si256((const __m256i *)(c->states + 8 * k));
+		h[k].m1 = _mm256_loadu_ps(c->before[0] + 8 * k);
+		h[k].m2 = _mm256_loadu_ps(c->before[1] + 8 * k);
+		h[k].west = _mm256_set1_epi32(27);
+	}
+	const uint8_t *words = c->words;
+	uint64_t j = 0;
+	for (; j < c->steps && c->words_end - words >= 2 * STRIPES; j++) {
+		uint64_t o = j * STRIPES;
+		__m256i n = _mm256_srli_epi16(_mm256_loadu_si256((const __m256i *)(c->marks + north + o)), 8);
+		__m256i b = _mm256_srli_epi16(_mm256_loadu_si256((const __m256i *)(c->marks + below + o)), 8);
+		__m256i nw = _mm256_srli_epi16(_mm256_loadu_si256((const __m256i *)(c->marks + north + o - STRIPES)), 8);
+		__m256i other = _mm256_add_epi16(_mm256_mullo_epi16(n, _mm256_set1_epi16(9)), _mm256_mullo_epi16(b, _mm256_set1_epi16(3)));
+		other = _mm256_add_epi16(other, nw);
+		__m256i other0 = _mm256_cvtepu16_epi32(_mm256_castsi256_si128(other));
+		__m256i other1 = _mm256_cvtepu16_epi32(_mm256_extracti128_si256(other, 1));
+		__m256 sum0 = _mm256_loadu_ps(c->sums + o), sum1 = _mm256_loadu_ps(c->sums + o + 8);
+		__m256i low, high;
+		if (masked || j == c->whole) {
+			__m256i active = _mm256_loadu_si256((const __m256i *)(masked ? c->active + o : tail));
+			low = contexts_half(c, &h[0], sum0, other0, &words, true, _mm256_cvtepi16_epi32(_mm256_castsi256_si128(active)));
+			high = contexts_half(c, &h[1], sum1, other1, &words, true, _mm256_cvtepi16_epi32(_mm256_extracti128_si256(active, 1)));
+		} else {
+			low = contexts_half(c, &h[0], sum0, other0, &words, false, n);
+			high = contexts_half(c, &h[1], sum1, other1, &words, false, n);
+		}
+		_mm256_storeu_ps(c->mags + at + o, h[0].m1);
+		_mm256_storeu_ps(c->mags + at + o + 8, h[1].m1);
+		_mm256_storeu_si256((__m256i *)(c->marks + at + o), _mm256_permute4x64_epi64(_mm256_packus_epi32(low, high), 0xd8));
+	}
+	for (unsigned k = 0; k < 2; k++) {
+		_mm256_storeu_si256((__m256i *)(c->states + 8 * k), h[k].x);
+		_mm256_storeu_ps(c->before[0] + 8 * k, h[k].m1);
+		_mm256_storeu_ps(c->before[1] + 8 * k, h[k].m2);
+	}
+	if (j > 0)
+		for (unsigned q = 0; q < STRIPES; q++)
+			c->west[q] = c->marks[at + (j - 1) * STRIPES + q] >> 8;
+	c->words = words;
+	return j;
+}
+#else
+static uint64_t contexts_steps(contexts *c, uint64_t at, uint64_t north, uint64_t below, bool masked)
+{
+	(void)c, (void)at, (void)north, (void)below, (void)masked;
+	return 0;
+}
+#endif
+
+/* Decodes the classes and signs of a row. */
+static bool contexts_row(contexts *c, uint64_t row, bool masked)
+{
+	uint64_t at = row_at(c, row), north = row_before(c, row, 1);
+	uint64_t below = c->s.dims == 1 ? north : row_before(c, row, c->s.dims == 2 ? 2 : c->s.plane);
+	contexts_sums(c, row);
+	for (unsigned q = 0; q < STRIPES; q++) {
+		c->before[0][q] = c->before[1][q] = c->mags[north + q];
+		c->west[q] = 1;
+	}
+	uint64_t j = masked ? contexts_steps(c, at, north, below, true) : contexts_steps(c, at, north, below, false);
+	for (; j < c->steps; j++)
+		if (!contexts_step(c, j, j == c->whole ? (unsigned)c->longer : STRIPES, at, north, below, masked))
+			return false;
+	contexts_edges(c, at);
+	return true;
+}
+
+#endif
