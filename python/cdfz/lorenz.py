@@ -12,6 +12,7 @@ import numpy as np
 
 from . import _native
 from ._adaptive import read_adaptive
+from ._contexts import read_contexts
 from ._errors import DamagedBlock, LorenzError, ParameterError, need
 from ._matches import decode_matches
 from ._predict import add_float, add_strides, from_lane, running_sums
@@ -24,7 +25,7 @@ VERSION, MAX_BYTES, MAX_PARTS, MAX_ENTRIES = 1, 1 << 30, 1 << 16, 1 << 20
 INT8, CHAR, INT16, INT32, FLOAT32, FLOAT64, UINT8, UINT16, UINT32, INT64, UINT64 = range(1, 12)
 SIZES = {INT8: 1, CHAR: 1, INT16: 2, INT32: 4, FLOAT32: 4, FLOAT64: 8, UINT8: 1, UINT16: 2, UINT32: 4, INT64: 8,
          UINT64: 8}
-RAW, CONST, GROUPS, MATCHES, ADAPTIVE, REFERENCES, TEXT, PARTS = range(8)
+RAW, CONST, GROUPS, MATCHES, ADAPTIVE, REFERENCES, TEXT, PARTS, CONTEXTS = range(9)
 ORDER, FIXED, RATIO, DICTIONARY, SINGLE = range(5)
 FLOAT, UNUSED, REPEATS, CELLS, PATCHES, WIDE = (1 << i for i in range(2, 8))
 
@@ -105,11 +106,11 @@ def decode_slowly(data, p):
     elif mode == PARTS:
         out = decode_parts(r, p)
     else:
-        need(mode in (CONST, GROUPS, MATCHES, ADAPTIVE, REFERENCES, TEXT), f"unknown mode {mode}")
+        need(mode <= CONTEXTS, f"mode {mode}: this archive needs a later version of cdfz")
         need(p.n > 0, f"mode {mode} for a block without elements")
         if mode == CONST:
             out = np.tile(r.take(p.size, "element"), p.n)
-        elif mode in (GROUPS, ADAPTIVE, REFERENCES):
+        elif mode in (GROUPS, ADAPTIVE, REFERENCES, CONTEXTS):
             out = decode_groups(r, p, mode)
         elif mode == MATCHES:
             out = decode_matches(r, p.n, p.size)
@@ -154,7 +155,7 @@ def decode_parts(r, p):
 
 
 def decode_groups(r, p, mode):
-    """Decodes modes 2 (section 3), 4 and 5 to big-endian bytes."""
+    """Decodes modes 2 (section 3), 4, 5 and 8 to big-endian bytes."""
     n = p.n
     flags, transform = r.byte("flags"), r.byte("transform")
     need(flags & 3 < 3, "expected at most 2 special values, found 3")
@@ -179,10 +180,13 @@ def decode_groups(r, p, mode):
     patches = read_patches(r, p) if flags & PATCHES else None
     need(mode == GROUPS or not flags & REPEATS, f"repeats in mode {mode}")
     need(mode != REFERENCES or not flags & CELLS, "cells in mode 5")
-    need(mode != ADAPTIVE or cell == plane, "cells shorter than planes in mode 4")
+    need(mode not in (ADAPTIVE, CONTEXTS) or cell == plane, f"cells shorter than planes in mode {mode}")
     if mode == ADAPTIVE:
         masked = None if kinds is None else (kinds != 0).tolist()
         y = read_adaptive(r, n, masked, 8 * lane.itemsize, *p.neighbours)
+        kept = None
+    elif mode == CONTEXTS:
+        y = read_contexts(r, p.shape, n, None if kinds is None else kinds != 0, 8 * lane.itemsize)
         kept = None
     else:
         kept = kinds
