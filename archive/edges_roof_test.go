@@ -37,7 +37,7 @@ var roof = map[string][]string{
 		"internal/atomicfile", "internal/filetime", "internal/jsonlines", "remote"},
 	"cli/stats":       {"filters"},
 	"cli/stop":        {},
-	"cli/terminal":    {"archive", "cdf3", "./cli/display", "./cli/stop", "internal/nofollow", "remote"},
+	"cli/terminal":    {"archive", "cdf3", "./cli/display", "./cli/stop", "internal/nofollow", "internal/urls", "remote"},
 	"cli/unpack":      {"./cli", "./cli/fileio", "./cli/receiptfile", "internal/atomicfile", "remote"},
 	"formats":         {"cdf3", "cf", "slab"}, // get and the page of serve; what lies below is export's
 	"formats/hdf5":    {},                     // the format, for any data
@@ -75,7 +75,7 @@ var roof = map[string][]string{
 	"parity":    {"archive", "archive/parity", "archive/verify", "internal/atomicfile"},
 	"plugins":   {"./hdf5plugin", "filters"},
 	"receipts":  {"archive", "archive/verify", "internal/storage", "remote"},
-	"repair":    {"archive", "archive/repair", "archive/verify", "internal/ioat", "internal/runlog", "remote", "internal/s3"},
+	"repair":    {"archive", "archive/repair", "archive/verify", "internal/ioat", "internal/runlog", "internal/urls", "remote", "internal/s3"},
 	"restore":   {"archive", "archive/parity", "archive/repair", "internal/atomicfile", "internal/runlog", "internal/s3"},
 	"run":       {"./fusefs"},
 	"serve":     {},

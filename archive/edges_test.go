@@ -38,9 +38,10 @@ var edges = map[string][]string{
 	"internal/storage/storagetest": {"internal/storage"}, // folders on a disk for tests
 	"internal/retry":               {},                   // requests, locks, commands of fleet
 	"internal/urls":                {"internal/ioat"},
-	"remote":                       {"internal/ioat", "internal/retry", "internal/urls"},
-	"internal/s3":                  {"internal/retry", "remote"}, // registers what signs requests
-	"remote/s3":                    {"internal/s3"},
+	"internal/resolver":            {"internal/urls"},
+	"remote":                       {"internal/ioat", "internal/resolver", "internal/retry", "internal/urls"},
+	"internal/s3":                  {"internal/resolver", "internal/retry", "internal/urls"}, // registers what signs requests
+	"remote/s3":                    {"internal/s3", "remote"},
 	"blockidx":                     {"internal/ioat"},
 	"filters": {"filters/internal/codecjson", "filters/internal/deflate", "filters/internal/transpose", "filters/internal/wire",
 		"filters/internal/zstd", "lorenz", "internal/discovery"},

@@ -3,11 +3,12 @@ package remote
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/cdfz-format/cdfz/internal/resolver"
 )
 
 // check accepts or refuses a response. It returns the part of p that the body will
@@ -200,29 +201,12 @@ type statusError struct{ code int }
 func (e *statusError) Error() string { return "server answered " + status(e.code) }
 
 // Is matches the errors of package os for missing and forbidden files.
-func (e *statusError) Is(target error) bool {
-	switch e.code {
-	case http.StatusNotFound, http.StatusGone:
-		return target == fs.ErrNotExist
-	case http.StatusUnauthorized, http.StatusForbidden:
-		return target == fs.ErrPermission
-	}
-	return false
-}
+func (e *statusError) Is(target error) bool { return resolver.Means(e.code, target) }
 
-// RefusedError is an answer that a resolver's client understands, such as that of an
-// object store. Its requests are not repeated.
-type RefusedError struct {
-	Status int    // of HTTP
-	Code   string // of the store, such as NoSuchKey
-	Text   string // what it means
-}
-
-// Error implements error.
-func (e *RefusedError) Error() string { return e.Text + " (" + e.Code + ")" }
-
-// Is matches the errors of package os for missing and forbidden files.
-func (e *RefusedError) Is(target error) bool { return (&statusError{e.Status}).Is(target) }
+// RefusedError is an answer of an object store or the like, which explains itself in the fields Status (of HTTP), Code
+// (of the store, such as NoSuchKey) and Text (what it means). Its requests are not repeated. It matches the errors of
+// package os for missing and forbidden files.
+type RefusedError = resolver.RefusedError
 
 // refusedBy returns the RefusedError that a client returned in place of an answer.
 func refusedBy(err error) *RefusedError {

@@ -88,10 +88,8 @@ func ExampleFile_Preload() {
 }
 
 // Names and messages must not show passwords and signatures.
-func ExampleRedact() {
-	fmt.Println(remote.Redact("https://me:secret@example.org/a.nc.cdfz?signature=123"))
+func ExampleIsURL() {
 	fmt.Println(remote.IsURL("https://example.org/a.nc.cdfz"), remote.IsURL("a.nc.cdfz"))
 	// Output:
-	// https://example.org/a.nc.cdfz
 	// true false
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/internal/faultsrv"
+	"github.com/cdfz-format/cdfz/internal/urls"
 	"github.com/cdfz-format/cdfz/testdata/seeds"
 )
 
@@ -88,7 +89,7 @@ func FuzzURL(f *testing.F) {
 	s.Add("control", "http://example.org/\x00")
 	s.Add("no-host", "http://:80/")
 	f.Fuzz(func(t *testing.T, text string) {
-		Redact(text)
+		urls.Redact(text)
 		h, err := newFile(context.Background(), text, nil)
 		if err != nil {
 			require.ErrorIs(t, err, ErrOptions)

@@ -21,9 +21,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/cdfz-format/cdfz/internal/ioat"
-	"github.com/cdfz-format/cdfz/internal/urls"
 	"golang.org/x/sync/semaphore"
+
+	"github.com/cdfz-format/cdfz/internal/ioat"
+	"github.com/cdfz-format/cdfz/internal/resolver"
+	"github.com/cdfz-format/cdfz/internal/urls"
 )
 
 // gap is the value of File.Gap: about the amount that a fast line transfers in one
@@ -102,10 +104,10 @@ func newFile(ctx context.Context, rawURL string, o *Options) (*File, error) {
 		return nil, err
 	}
 	name := rawURL
-	if resolve := resolverOf(rawURL); resolve != nil {
+	if resolve := resolver.Of(rawURL); resolve != nil {
 		target, client, err := resolve(ctx, rawURL, opts.Client)
 		if err != nil {
-			return nil, fmt.Errorf("remote: %s: %w", Redact(name), err)
+			return nil, fmt.Errorf("remote: %s: %w", urls.Redact(name), err)
 		}
 		rawURL, opts.Client = target.String(), client
 	}
@@ -115,7 +117,7 @@ func newFile(ctx context.Context, rawURL string, o *Options) (*File, error) {
 	}
 	shown := urls.Display(u)
 	if name != rawURL {
-		shown = Redact(name)
+		shown = urls.Redact(name)
 	}
 	f := &File{name: shown, origin: u, header: http.Header{}, o: opts, size: -1, slots: semaphore.NewWeighted(int64(opts.Parallel))}
 	for k, v := range opts.Header {

@@ -8,9 +8,6 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// Number is cdf3.Number under the name that package archive/ncapi, a module of its own, knows.
-type Number = cdf3.Number
-
 // sizeOf returns the size of a T in bytes.
 func sizeOf[T cdf3.Number]() int64 {
 	var z T

@@ -129,7 +129,7 @@ func (v *getter) read(begin, end []int64) (any, error) {
 }
 
 // flat reads a box as one slice in row-major order.
-func flat[T slab.Number](v *getter, s slab.Sel) ([]T, error) {
+func flat[T cdf3.Number](v *getter, s slab.Sel) ([]T, error) {
 	values, err := slab.Read[T](context.Background(), v.array, s)
 	if err != nil {
 		return nil, damage(err)
@@ -137,7 +137,7 @@ func flat[T slab.Number](v *getter, s slab.Sel) ([]T, error) {
 	return values, nil
 }
 
-func numericBox[T slab.Number](v *getter, s slab.Sel) (any, error) {
+func numericBox[T cdf3.Number](v *getter, s slab.Sel) (any, error) {
 	values, err := flat[T](v, s)
 	if err != nil {
 		return nil, err

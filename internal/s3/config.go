@@ -12,7 +12,7 @@ import (
 	"github.com/minio/minio-go/v7/pkg/s3utils"
 	"gopkg.in/ini.v1"
 
-	"github.com/cdfz-format/cdfz/remote"
+	"github.com/cdfz-format/cdfz/internal/urls"
 )
 
 // object is the place of an object, from its URL and the configuration.
@@ -43,7 +43,7 @@ func parse(name string) (*object, error) {
 
 func notObject(name string, err error) error {
 	scheme, _, _ := strings.Cut(name, ":")
-	return fmt.Errorf("expected %s://BUCKET/KEY: %w: %w", strings.ToLower(scheme), err, remote.ErrOptions)
+	return fmt.Errorf("expected %s://BUCKET/KEY: %w: %w", strings.ToLower(scheme), err, urls.ErrOptions)
 }
 
 // parsePlace parses the URL of an object or a prefix, whose key it does not check. As with Amazon's
@@ -71,7 +71,7 @@ func parsePlace(name string) (*object, error) {
 	if text := first(os.Getenv("AWS_ENDPOINT_URL_S3"), os.Getenv("AWS_ENDPOINT_URL"), profile["endpoint_url"]); text != "" {
 		u, err := url.Parse(text)
 		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.Trim(u.Path, "/") != "" {
-			return nil, fmt.Errorf("endpoint: expected http://HOST or https://HOST, found %q: %w", remote.Redact(text), remote.ErrOptions)
+			return nil, fmt.Errorf("endpoint: expected http://HOST or https://HOST, found %q: %w", urls.Redact(text), urls.ErrOptions)
 		}
 		o.endpoint = &url.URL{Scheme: u.Scheme, Host: u.Host}
 		return o, nil
@@ -136,7 +136,7 @@ func readProfile() (map[string]string, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: malformed: %w", name, remote.ErrOptions)
+		return nil, fmt.Errorf("%s: malformed: %w", name, urls.ErrOptions)
 	}
 	profile := first(os.Getenv("AWS_PROFILE"), "default")
 	section := "profile " + profile

@@ -15,7 +15,8 @@ import (
 
 	"github.com/minio/minio-go/v7"
 
-	"github.com/cdfz-format/cdfz/remote"
+	"github.com/cdfz-format/cdfz/internal/resolver"
+	"github.com/cdfz-format/cdfz/internal/urls"
 )
 
 const (
@@ -48,13 +49,13 @@ func IsPrefix(name string) bool { return IsURL(name) && strings.HasSuffix(name, 
 // it. Only one page is in memory at a time. Requests that fail are repeated.
 //
 // Errors of the store are *remote.RefusedError. A name for which IsPrefix is false is
-// remote.ErrOptions. A listing that does not end is an error: one that repeats itself, or has 1000 pages without
+// urls.ErrOptions. A listing that does not end is an error: one that repeats itself, or has 1000 pages without
 // objects one after the other. A prefix without objects has no page and is no error. An object that is added or
 // removed meanwhile may be listed or not.
 func List(ctx context.Context, name string, use func(page []Object) error) error {
 	l, err := newLister(ctx, name)
 	if err != nil {
-		return fmt.Errorf("s3: %s: %w", remote.Redact(name), err)
+		return fmt.Errorf("s3: %s: %w", urls.Redact(name), err)
 	}
 	token, seen, seenFirst, empty := "", "", "", 0
 	for n := 0; ; n++ {
@@ -67,13 +68,13 @@ func List(ctx context.Context, name string, use func(page []Object) error) error
 			err = ctx.Err()
 		}
 		if err != nil {
-			return fmt.Errorf("s3: %s: list: %w", remote.Redact(name), readable(err, l.t.signed.Load()))
+			return fmt.Errorf("s3: %s: list: %w", urls.Redact(name), readable(err, l.t.signed.Load()))
 		}
 		// A store that goes round in circles would never end. seen and seenFirst are replaced at powers of
 		// two: at last they are of a page of any circle.
 		if len(p.objects) > 0 {
 			if first := p.objects[0].Rel; n > 0 && first == seenFirst {
-				return fmt.Errorf("s3: %s: list: expected other objects on page %d, found those of an earlier page", remote.Redact(name), n+1)
+				return fmt.Errorf("s3: %s: list: expected other objects on page %d, found those of an earlier page", urls.Redact(name), n+1)
 			} else if n&(n-1) == 0 {
 				seenFirst = first
 			}
@@ -82,13 +83,13 @@ func List(ctx context.Context, name string, use func(page []Object) error) error
 			}
 			empty = 0
 		} else if empty++; empty > maxEmpty {
-			return fmt.Errorf("s3: %s: list: expected objects or the end, found more than %d pages without objects one after the other", remote.Redact(name), maxEmpty)
+			return fmt.Errorf("s3: %s: list: expected objects or the end, found more than %d pages without objects one after the other", urls.Redact(name), maxEmpty)
 		}
 		if p.next == "" {
 			return nil
 		}
 		if p.next == seen || p.next == token {
-			return fmt.Errorf("s3: %s: list: expected the token of another page after page %d, found that of an earlier one", remote.Redact(name), n+1)
+			return fmt.Errorf("s3: %s: list: expected the token of another page after page %d, found that of an earlier one", urls.Redact(name), n+1)
 		}
 		if token = p.next; n&(n-1) == 0 {
 			seen = token
@@ -112,7 +113,7 @@ func newLister(ctx context.Context, name string) (*lister, error) {
 		return nil, err
 	}
 	if !IsPrefix(name) {
-		return nil, fmt.Errorf("expected s3://BUCKET/ or s3://BUCKET/PREFIX/: %w", remote.ErrOptions)
+		return nil, fmt.Errorf("expected s3://BUCKET/ or s3://BUCKET/PREFIX/: %w", urls.ErrOptions)
 	}
 	l := &lister{prefix: o.key}
 	o.key = "" // requests are for the bucket
@@ -141,7 +142,7 @@ func (l *lister) page(ctx context.Context, token string) (*page, error) {
 	}
 	res, err := l.client.Do(r)
 	if err != nil {
-		var refused *remote.RefusedError
+		var refused *resolver.RefusedError
 		var wrapped *url.Error // with the URL, which the user has not written
 		if errors.As(err, &refused) {
 			return nil, refused

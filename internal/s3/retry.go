@@ -8,8 +8,8 @@ import (
 
 	"github.com/minio/minio-go/v7"
 
+	"github.com/cdfz-format/cdfz/internal/resolver"
 	"github.com/cdfz-format/cdfz/internal/retry"
-	"github.com/cdfz-format/cdfz/remote"
 )
 
 // policy is that of requests with a body and of listings. Tests change it.
@@ -29,7 +29,7 @@ func repeat(ctx context.Context, f func() error) error {
 // passing reports whether another attempt may succeed: after errors of the connection, of
 // an overloaded store, and for bytes that were damaged on the way.
 func passing(err error) bool {
-	var refused *remote.RefusedError
+	var refused *resolver.RefusedError
 	var listing listingError
 	if errors.As(err, &refused) {
 		return refused.Code == "RequestTimeout"

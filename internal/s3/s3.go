@@ -21,15 +21,15 @@ import (
 	"github.com/minio/minio-go/v7/pkg/credentials"
 	"github.com/minio/minio-go/v7/pkg/signer"
 
-	"github.com/cdfz-format/cdfz/remote"
+	"github.com/cdfz-format/cdfz/internal/resolver"
 )
 
 func init() {
-	remote.Register("s3", resolve)
-	remote.Register("gs", resolve)
+	resolver.Register("s3", resolve)
+	resolver.Register("gs", resolve)
 }
 
-// resolve is the remote.Resolver of both schemes.
+// resolve is the resolver.Resolver of both schemes.
 func resolve(ctx context.Context, name string, base *http.Client) (*url.URL, *http.Client, error) {
 	o, err := parse(name)
 	if err != nil {
@@ -132,7 +132,7 @@ func (t *transport) sign(req *http.Request) (*http.Request, string, error) {
 	}
 	value, err := t.creds.GetWithContext(&credentials.CredContext{Client: http.DefaultClient})
 	if err != nil {
-		return nil, "", &remote.RefusedError{Status: http.StatusUnauthorized, Code: "no credentials", Text: err.Error()}
+		return nil, "", &resolver.RefusedError{Status: http.StatusUnauthorized, Code: "no credentials", Text: err.Error()}
 	}
 	t.signed.Store(value.AccessKeyID != "")
 	r.Header.Set("X-Amz-Content-Sha256", emptySHA256)
@@ -197,7 +197,7 @@ func explain(status int, code, message string, signed bool) error {
 	case text == "":
 		text = "the store answered: " + plain(message)
 	}
-	return &remote.RefusedError{Status: status, Code: plain(code), Text: text}
+	return &resolver.RefusedError{Status: status, Code: plain(code), Text: text}
 }
 
 // plain makes a text of a store safe to print.

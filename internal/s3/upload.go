@@ -18,7 +18,7 @@ import (
 	"github.com/minio/minio-go/v7"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/cdfz-format/cdfz/remote"
+	"github.com/cdfz-format/cdfz/internal/urls"
 )
 
 const (
@@ -65,7 +65,7 @@ func Upload(ctx context.Context, name string, r io.ReaderAt, size int64, opts *U
 	}
 	u, err := newUploader(ctx, name, &o)
 	if err != nil {
-		return fmt.Errorf("s3: %s: %w", remote.Redact(name), err)
+		return fmt.Errorf("s3: %s: %w", urls.Redact(name), err)
 	}
 	if !o.Overwrite && o.Replace == nil {
 		err = u.missing(ctx)
@@ -78,7 +78,7 @@ func Upload(ctx context.Context, name string, r io.ReaderAt, size int64, opts *U
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("s3: %s: %w", remote.Redact(name), u.explain(err))
+		return fmt.Errorf("s3: %s: %w", urls.Redact(name), u.explain(err))
 	}
 	return nil
 }
@@ -184,7 +184,7 @@ func Stat(ctx context.Context, name string) (*Version, error) {
 		v, err = u.version(ctx)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("s3: %s: %w", remote.Redact(name), u.explain(err))
+		return nil, fmt.Errorf("s3: %s: %w", urls.Redact(name), u.explain(err))
 	}
 	return v, nil
 }

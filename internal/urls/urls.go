@@ -42,6 +42,7 @@ type Opener func(ctx context.Context, name string) (File, error)
 var (
 	openersMu sync.RWMutex
 	openers   = map[string]Opener{}
+	like      = map[string]string{} // schemes that are opened like another one
 )
 
 // packages lists the packages of this module that register the schemes.
@@ -59,6 +60,13 @@ func Register(scheme string, o Opener) {
 	openers[scheme] = o
 }
 
+// RegisterLike makes the opener of another scheme open those of a scheme. It is safe for concurrent use.
+func RegisterLike(scheme, other string) {
+	openersMu.Lock()
+	defer openersMu.Unlock()
+	like[scheme] = other
+}
+
 // Scheme returns the scheme of a name such as "https://…" in lower case, or "".
 func Scheme(name string) string {
 	scheme, rest, ok := cutScheme(name)
@@ -72,6 +80,9 @@ func Scheme(name string) string {
 func openerOf(scheme string) Opener {
 	openersMu.RLock()
 	defer openersMu.RUnlock()
+	if other := like[scheme]; other != "" {
+		scheme = other
+	}
 	return openers[scheme]
 }
 

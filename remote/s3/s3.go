@@ -17,6 +17,7 @@ import (
 	"io"
 
 	"github.com/cdfz-format/cdfz/internal/s3"
+	_ "github.com/cdfz-format/cdfz/remote" // reads what internal/s3 resolves
 )
 
 // UploadOptions control Upload. Nil and the zero value mean the defaults.

@@ -19,6 +19,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/protect"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/internal/s3"
+	"github.com/cdfz-format/cdfz/internal/urls"
 	"github.com/cdfz-format/cdfz/remote"
 )
 
@@ -48,7 +49,7 @@ func (s *second) check(args []string, list bool) error {
 // isFolder reports whether a name is that of a folder, or of a prefix of URLs.
 func isFolder(name string) bool {
 	if remote.IsURL(name) {
-		return strings.HasSuffix(remote.Redact(name), "/")
+		return strings.HasSuffix(urls.Redact(name), "/")
 	}
 	st, err := os.Stat(name)
 	return err == nil && st.IsDir()

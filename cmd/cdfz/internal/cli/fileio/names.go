@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/cdfz-format/cdfz/internal/s3"
+	"github.com/cdfz-format/cdfz/internal/urls"
 	"github.com/cdfz-format/cdfz/remote"
 )
 
@@ -15,10 +16,10 @@ func LocalName(name string) string {
 	if !remote.IsURL(name) {
 		return name
 	}
-	if s3.IsURL(name) && remote.Redact(name) == name {
+	if s3.IsURL(name) && urls.Redact(name) == name {
 		return path.Base(name[len("s3:"):])
 	}
-	u, err := url.Parse(remote.Redact(name))
+	u, err := url.Parse(urls.Redact(name))
 	if err != nil {
 		return "url"
 	}

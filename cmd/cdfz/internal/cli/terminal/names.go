@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/cdfz-format/cdfz/remote"
+	"github.com/cdfz-format/cdfz/internal/urls"
 )
 
 // StdinName stands for standard input on the command line, StdoutName for standard
@@ -23,7 +23,7 @@ func ShowName(name string) string {
 	if name == StdinName {
 		return "standard input"
 	}
-	return remote.Redact(name)
+	return urls.Redact(name)
 }
 
 // ShowTarget returns the name of a target for messages, as ShowName does for a FILE argument.
@@ -31,7 +31,7 @@ func ShowTarget(name string) string {
 	if name == StdoutName {
 		return "standard output"
 	}
-	return remote.Redact(name)
+	return urls.Redact(name)
 }
 
 // ReportName returns a FILE argument for reports: unchanged, except that URLs lose
@@ -52,7 +52,7 @@ type secrets struct {
 
 // Hide makes messages show a URL without its secrets wherever it is quoted.
 func (t *Terminal) Hide(name string) {
-	shown := remote.Redact(name)
+	shown := urls.Redact(name)
 	if shown == name {
 		return
 	}
@@ -60,7 +60,7 @@ func (t *Terminal) Hide(name string) {
 	defer t.secrets.mu.Unlock()
 	t.secrets.pairs = append(t.secrets.pairs, name, shown)
 	if path := filepath.Clean(name); path != name { // where it was taken for a path
-		t.secrets.pairs = append(t.secrets.pairs, path, remote.Redact(path))
+		t.secrets.pairs = append(t.secrets.pairs, path, urls.Redact(path))
 	}
 	if q := strconv.Quote(name); q[1:len(q)-1] != name {
 		t.secrets.pairs = append(t.secrets.pairs, q[1:len(q)-1], shown)
