@@ -60,10 +60,10 @@ func TestLorenzFilter(t *testing.T) {
 // TestThorough checks that a thorough coder makes shorter blocks of the same chain, for the default
 // effort alone, which the other coder decodes.
 func TestThorough(t *testing.T) {
-	src := smoothField(60, 90)
+	src := smoothField(40, 50)
 	for _, effort := range [][]uint32{nil, {0}, {1}, {2}} {
 		chain, err := filters.Chain{{ID: filters.Lorenz, Params: effort}, {ID: filters.Fletcher32}}.Complete(
-			filters.Block{Len: len(src), Kind: filters.Float, Size: 4, Shape: []int{60, 90}})
+			filters.Block{Len: len(src), Kind: filters.Float, Size: 4, Shape: []int{40, 50}})
 		require.NoError(t, err)
 		k, err := filters.NewCoder(chain)
 		require.NoError(t, err)

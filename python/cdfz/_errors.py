@@ -18,13 +18,14 @@ def need(ok, what):
         raise DamagedBlock(f"lorenz: damaged block: {what}")
 
 
-class ArchiveError(OSError, ValueError):
-    """An archive that cannot be read. It is an OSError, as the errors of netCDF4 for files that it cannot read."""
+class ArchiveError(ValueError):
+    """An archive that cannot be read."""
 
 
 class ArchiveDamaged(ArchiveError):
     """The bytes violate the format."""
 
 
-class ArchiveUnsupported(ArchiveError):
-    """Not a cdfz archive, or one that needs a newer reader, or a library or memory that is missing."""
+class ArchiveUnsupported(ArchiveError, OSError):
+    """Not a cdfz archive, or one that needs a newer reader, or a library or memory that is missing. It is an OSError, as
+    the errors of netCDF4 for files that it cannot read."""
