@@ -28,7 +28,6 @@ type Encoder[T entropy.Lane] struct {
 	zeros   []uint8
 
 	model  model
-	low    []byte
 	words  []uint16
 	bins   [expectRange]uint8
 	counts [mostBins][128]uint32
