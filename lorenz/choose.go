@@ -122,7 +122,7 @@ func (c *coder[T]) encodeCandidate(s *shape, dst, raw []byte, x *candidate[T]) [
 	}{
 		{func(int) []byte { return c.tryRepeats(s, dst, raw, x) }, s.repeats.saving.most},
 		{func(size int) []byte { return c.tryReferences(s, dst, raw, x, size) }, s.references.saving.most},
-		{func(size int) []byte { return c.tryContexts(s, dst, raw, x, size) }, s.mostContexts},
+		{func(size int) []byte { return c.tryContexts(s, dst, raw, x, size) }, s.contexts.saving.most},
 		{func(size int) []byte { return c.tryAdaptive(s, dst, raw, x, size) }, s.mostAdaptive},
 	}
 	if s.all { // these two are mostly best, and the others are not tried if they are likely to be worse
@@ -134,14 +134,6 @@ func (c *coder[T]) encodeCandidate(s *shape, dst, raw []byte, x *candidate[T]) [
 		dst = shorter(other.try(mid-start), start, mid, other.most)
 	}
 	return dst
-}
-
-// mostContexts is mostAdaptive for the mode contexts.
-func (s *shape) mostContexts(size int) int {
-	if s.ranged {
-		return s.contexts.ranges.most(size)
-	}
-	return s.contexts.saving.most(size)
 }
 
 // mostAdaptive returns the limit of the adaptive mode, which is taken only if it needs fewer bytes

@@ -8,13 +8,13 @@ import (
 // other mode.
 func (c *coder[T]) tryContexts(s *shape, dst, raw []byte, x *candidate[T], size int) []byte {
 	form := contexts.ShapeOf(s.dims)
-	if !s.contexts.tried || s.n*s.size <= s.contexts.longer || !form.Valid() || s.mask.Rank(s.n) == 0 {
+	if !s.contexts.tried || s.ranged && !s.contexts.cells || s.n*s.size <= s.contexts.longer || !form.Valid() || s.mask.Rank(s.n) == 0 {
 		return dst
 	}
 	other := *x
 	other.mode = modeContexts
 	c.loadContexts(s, &other)
-	if c.ctx.Estimate() > s.mostContexts(size)-c.head {
+	if c.ctx.Estimate() > s.contexts.saving.most(size)-c.head {
 		return dst
 	}
 	return c.write(s, dst, raw, &other, other.pred.Layout(s.n), false)

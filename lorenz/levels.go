@@ -26,7 +26,7 @@ var levels = [...]choices{
 			repeats:        repeatLimits{saving: saving{1, 16}, share: 0.15, cost: 1. / 16, few: true},
 			references:     referenceLimits{saving: saving{1, 32}, differences: saving{1, 8}, hopeless: 1.25, bits: 7, run: 64},
 		},
-		contexts: contextLimits{tried: true, longer: shortContexts, saving: saving{1, 40}, ranges: saving{1, 12}},
+		contexts: contextLimits{tried: true, longer: shortContexts, saving: saving{1, 40}},
 		adaptive: adaptiveLimits{dense: true, sample: 2048, saving: saving{3, 10}, sparse: saving{1, 7}, contexts: saving{3, 10}},
 		text:     textLimits{bytes: true, ratio: 4, careful: math.MaxInt},
 		parts:    50,
@@ -57,7 +57,7 @@ var levels = [...]choices{
 			repeats:    repeatLimits{saving: saving{1, 64}, share: 0.12},
 			references: referenceLimits{saving: saving{1, 64}, differences: saving{1, 8}, hopeless: 1.25, bits: 7, run: 64},
 		},
-		contexts: contextLimits{tried: true, longer: shortContexts, saving: saving{1, 64}, ranges: saving{1, 64}},
+		contexts: contextLimits{tried: true, cells: true, longer: shortContexts, saving: saving{1, 64}},
 		adaptive: adaptiveLimits{dense: true, sample: 2048, saving: saving{1, 64}, sparse: saving{1, 64}, contexts: saving{1, 10}},
 		text:     textLimits{bytes: true, ratio: 4, careful: math.MaxInt},
 		parts:    50,
@@ -77,7 +77,7 @@ var levels = [...]choices{
 			repeats:    repeatLimits{share: 0.12},
 			references: referenceLimits{hopeless: math.Inf(1), bits: 3.5, run: 64},
 		},
-		contexts: contextLimits{tried: true},
+		contexts: contextLimits{tried: true, cells: true},
 		adaptive: adaptiveLimits{dense: true, sample: 2048},
 		text:     textLimits{bytes: true, ratio: math.MaxInt, careful: math.MaxInt},
 		parts:    math.MaxInt,
@@ -190,9 +190,9 @@ type adaptiveLimits struct {
 // contextLimits are when the mode contexts is tried.
 type contextLimits struct {
 	tried  bool
-	longer int // only in blocks of more bytes, for which its tables pay off
+	longer int  // only in blocks of more bytes, for which its tables pay off
+	cells  bool // also where cells can be decoded in modeGroups: points and series are read in a fraction of the time then
 	saving saving
-	ranges saving // where cells can be decoded in modeGroups: points and series are read in a fraction of the time then
 }
 
 // textLimits are how text is tried.
