@@ -55,7 +55,7 @@ def warn():
     """Warns once that Python decodes, unless the user has asked for that."""
     if not LIBRARY and not os.environ.get("CDFZ_PURE_PYTHON") and not warned.is_set():
         warned.set()
-        warnings.warn(f"cdfz decodes lorenz in Python, up to 90 times slower than in C: {MISSING}. {CURE}", RuntimeWarning, stacklevel=2)
+        warnings.warn(f"cdfz decodes lorenz in Python, many times slower than in C: {MISSING}. {CURE}", RuntimeWarning, stacklevel=2)
 
 
 warned = threading.Event()
