@@ -1,0 +1,261 @@
+package contexts
+
+import (
+	"math"
+
+	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
+)
+
+// sampled is how many residuals weights are fitted to.
+const sampled = 1500
+
+// Estimate fits weights and contexts, and returns about how many bytes the block will take. It reads the classes of
+// some of the rows only.
+func (e *Encoder[T]) Estimate() int {
+	e.fit()
+	// Rows at even distances, of about as many elements as pay off.
+	const enough = 8000
+	step := max(1, e.shape.N()/enough)
+	step = min(step, max(1, e.shape.rows/8))
+	used := e.bin(step)
+	if used == 0 {
+		return math.MaxInt
+	}
+	classes := int(e.merge(used) >> logFrac)
+	return (classes+e.lowBits()+e.signBits(step))/8 + headBytes
+}
+
+// headBytes is about what the parts of a block with a fixed length take.
+const headBytes = 4*stripes + 2 + mostTaps + 8
+
+// expectations sets sums to what the weights say of the elements of a row.
+func (e *Encoder[T]) expectations(g int) []float32 {
+	s := e.shape
+	e.sums = entropy.Grow(e.sums, s.row)
+	sums := e.sums
+	clear(sums)
+	w := &e.model.weights
+	for i, t := range s.taps() {
+		if w.taps[i] > 0 {
+			addTimes(sums, e.mags[e.place(before(g, t.rows), t.col):], float32(w.taps[i]))
+		}
+	}
+	mags, north := e.mags[e.place(g, 0):], e.mags[e.place(g-1, 0):]
+	a1, a2 := float32(w.w), float32(w.ww)
+	s.eachStripe(func(start, n int) {
+		m1 := north[start]
+		m2 := m1
+		for c := start; c < start+n; c++ {
+			v := sums[c] + a2*m2
+			v += 1
+			v += a1 * m1
+			sums[c] = v
+			m2, m1 = m1, mags[c]
+		}
+	})
+	return sums
+}
+
+// expectation returns E.
+func expectation(v float32) int { return int(math.Float32bits(v)>>19-octaves) % expectRange }
+
+// bin counts the classes for each range of E in every row of a step, and returns how many residuals it counted. The
+// ranges have about equally many.
+func (e *Encoder[T]) bin(step int) int {
+	s := e.shape
+	var hist [expectRange]uint32
+	used := 0
+	e.context = entropy.Grow(e.context, s.N())
+	if cap(e.words) < s.N() {
+		e.words = make([]uint16, s.N())
+	}
+	of := e.words[:s.N()] // E of each position; the words come later
+	e.eachRow(step, func(g int) {
+		sums := e.expectations(g)
+		p := g * s.row
+		for c, v := range sums {
+			x := expectation(v)
+			of[p+c] = uint16(x)
+			if e.active == nil || e.active[p+c] {
+				hist[x]++
+				used++
+			}
+		}
+	})
+	last, sum := 0, 0
+	for x, n := range hist {
+		e.bins[x] = uint8(last)
+		sum += int(n)
+		if n > 0 && last < mostBins-1 && sum*mostBins >= used {
+			last++
+			sum = 0
+		}
+	}
+	for k := range e.counts {
+		clear(e.counts[k][:])
+	}
+	e.eachRow(step, func(g int) {
+		p := g * s.row
+		for c, k := range e.class[p : p+s.row] {
+			if e.active == nil || e.active[p+c] {
+				e.counts[e.bins[of[p+c]]][k]++
+			}
+		}
+	})
+	return used
+}
+
+// eachRow visits the rows at a distance, from the middle of the first on.
+func (e *Encoder[T]) eachRow(step int, visit func(g int)) {
+	for g := min(step/2, e.shape.rows-1); g < e.shape.rows; g += step {
+		visit(g)
+	}
+}
+
+// merge joins adjacent ranges while that saves bits, and makes them contexts. It returns about how many bits all
+// classes take with the tables, in units of 2^-logFrac. used is how many are counted.
+func (e *Encoder[T]) merge(used int) int64 {
+	low, high := 0, 127 // classes that occur
+	for ; low < high && !e.occurs(low); low++ {
+	}
+	for ; high > low && !e.occurs(high); high-- {
+	}
+	type context struct {
+		from   int // its first range
+		counts *[128]uint32
+		sum    int
+		cost   int64
+		joined int64 // with the next one
+	}
+	var list [mostBins]context
+	cost := func(c *context) int64 {
+		if c.sum == 0 {
+			return 0
+		}
+		const fixed, each = 25 << logFrac, 4 << logFrac
+		some := c.counts[low : high+1]
+		for len(some) > 1 && some[0] == 0 {
+			some = some[1:]
+		}
+		for len(some) > 1 && some[len(some)-1] == 0 {
+			some = some[:len(some)-1]
+		}
+		return entropyOf(some, c.sum)/int64(used)*int64(e.coded) + fixed + each*int64(len(some))
+	}
+	join := func(counts *[128]uint32, a, b *context) (c context) {
+		c = context{from: a.from, counts: counts, sum: a.sum + b.sum}
+		for k := low; k <= high; k++ {
+			counts[k] = a.counts[k] + b.counts[k]
+		}
+		return c
+	}
+	var buffer [128]uint32
+	joined := func(a, b *context) int64 {
+		c := join(&buffer, a, b)
+		return cost(&c)
+	}
+	n := 0
+	for b := range mostBins {
+		c := context{from: b, counts: &e.counts[b]}
+		for _, v := range c.counts[low : high+1] {
+			c.sum += int(v)
+		}
+		c.cost = cost(&c)
+		if n == 0 || c.sum > 0 {
+			list[n] = c
+			n++
+		}
+	}
+	for i := range n - 1 {
+		list[i].joined = joined(&list[i], &list[i+1])
+	}
+	for n > 1 {
+		best, least := 0, int64(math.MaxInt64)
+		for i := range n - 1 {
+			if d := list[i].joined - list[i].cost - list[i+1].cost; d < least {
+				best, least = i, d
+			}
+		}
+		if least >= 0 && n <= mostTables {
+			break
+		}
+		a := &list[best]
+		both := join(a.counts, a, &list[best+1])
+		both.cost = a.joined
+		*a = both
+		copy(list[best+1:n-1], list[best+2:n])
+		n--
+		if best < n-1 {
+			a.joined = joined(a, &list[best+1])
+		}
+		if best > 0 {
+			list[best-1].joined = joined(&list[best-1], a)
+		}
+	}
+	m := &e.model
+	m.boundaries = m.boundaries[:0]
+	sum := int64(0)
+	for i, c := range list[:n] {
+		x := 0
+		for i > 0 && x < expectRange && int(e.bins[x]) < c.from {
+			x++
+		}
+		if x == expectRange {
+			break
+		}
+		m.boundaries = append(m.boundaries, x)
+		sum += c.cost
+	}
+	k := 0
+	for x := range m.expect {
+		if k+1 < len(m.boundaries) && x >= m.boundaries[k+1] {
+			k++
+		}
+		m.expect[x] = uint8(k)
+	}
+	return sum
+}
+
+// occurs reports whether a class is among those that are counted.
+func (e *Encoder[T]) occurs(k int) bool {
+	for b := range e.counts {
+		if e.counts[b][k] > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// signBits chooses the probabilities of signs from some rows, and returns about how many bits all signs take.
+func (e *Encoder[T]) signBits(step int) int {
+	var counts [81][3][2]uint32
+	used, rows := 0, 0
+	e.eachRow(step, func(g int) {
+		rows++
+		e.eachSign(g, func(p, context int) {
+			counts[context][min(e.class[p], 2)][e.signOf(p)&1]++
+			used++
+		})
+	})
+	sum := 0
+	for x := range e.shape.signs() {
+		for k := 1; k < 3; k++ {
+			pos, neg := int(counts[x][k][0]), int(counts[x][k][1])
+			e.model.signs[x][k] = signSlots / 2
+			sum++
+			n := pos + neg
+			if n == 0 {
+				continue
+			}
+			p := min(max((neg*signSlots+n/2)/n, 1), signSlots-1)
+			cost := int((int64(n)*logSign<<logFrac - int64(neg)*log2(p) - int64(pos)*log2(signSlots-p)) >> logFrac)
+			if cost += logSign; cost < n {
+				e.model.signs[x][k] = uint32(p)
+				sum += logSign
+				n = cost
+			}
+			sum += n * e.shape.rows / rows
+		}
+	}
+	return sum
+}

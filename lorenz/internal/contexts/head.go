@@ -1,0 +1,137 @@
+package contexts
+
+import (
+	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
+)
+
+// head is what precedes the residuals.
+type head struct {
+	shape   Shape
+	list    []tap // with a weight that is not 0
+	factors []float32
+	w, ww   float32
+	lut     [expectRange]uint32 // for each E, the first slot of its table
+	tables  []uint32            // for each slot: slots of its class << 20 | slots of the class before this one << 8 | class
+	signs   [81 * 4]uint32      // for each sign context: all slots, p for class 1, p for others
+	zeros   []uint8             // trailing zeros of each group of positions, or nil
+	last    int                 // the highest class of all tables
+	levels  [2 * 64]int
+}
+
+// read reads the head of a block with lanes of width bits.
+func (h *head) read(in *entropy.Reader, s Shape, width int) bool {
+	options := in.Byte()
+	h.shape = s
+	taps := s.taps()
+	w := in.Bytes(2 + len(taps))
+	count := int(in.Byte())
+	if in.Bad || options&^hasZeros != 0 || count < 1 || count > mostTables {
+		return false
+	}
+	h.w, h.ww = float32(w[0]), float32(w[1])
+	h.list, h.factors = h.list[:0], h.factors[:0]
+	for i, t := range taps {
+		if w[2+i] != 0 {
+			h.list, h.factors = append(h.list, t), append(h.factors, float32(w[2+i]))
+		}
+	}
+	from := 0
+	for k := range count {
+		to := expectRange
+		if k < count-1 {
+			if to = in.Int(expectRange - 1); to <= from {
+				return false
+			}
+		}
+		for e := from; e < to; e++ {
+			h.lut[e] = uint32(k << logSlots)
+		}
+		from = to
+	}
+	b := bitReader{buf: in.Buf}
+	h.last = 0
+	h.tables = entropy.Grow(h.tables, count*slots)
+	for k := range count {
+		if !h.table(&b, h.tables[k*slots:(k+1)*slots], 2*width) {
+			return false
+		}
+	}
+	for i := range s.signs() {
+		h.signs[4*i] = signSlots
+		for k := 1; k < 3; k++ {
+			p := uint32(signSlots / 2)
+			if b.get(1) != 0 {
+				if p = b.get(logSign); p == 0 {
+					return false
+				}
+			}
+			h.signs[4*i+k] = p
+		}
+	}
+	if s.dims == 1 { // the other three signs are always none
+		for w := 2; w >= 0; w-- {
+			copy(h.signs[4*(27*w+9+3+1):][:4], h.signs[4*w:4*w+4])
+		}
+	}
+	if h.zeros = h.zeros[:0]; options&hasZeros != 0 {
+		k, t := b.get(3), 0
+		for range (s.N() + entropy.GroupLen - 1) / entropy.GroupLen {
+			if t += b.difference(uint(k)); t < 0 || t >= width {
+				return false
+			}
+			h.zeros = append(h.zeros, uint8(t))
+		}
+	}
+	in.Bytes((b.pos + 7) / 8)
+	return !in.Bad
+}
+
+// table reads a table of slots for some classes.
+func (h *head) table(b *bitReader, t []uint32, classes int) bool {
+	first, count := int(b.get(7)), int(b.get(7))+1
+	if first+count > classes {
+		return false
+	}
+	levels := h.levels[:count]
+	if count > 1 {
+		k, level := uint(b.get(3)), firstLevel
+		for i := range levels {
+			if level += b.difference(k); level < 0 || level > mostLevel {
+				return false
+			}
+			levels[i] = level
+		}
+	}
+	var sizes [128]int
+	if !share(levels, &sizes) {
+		return false
+	}
+	h.last = max(h.last, first+count-1)
+	for i, n := range sizes[:count] {
+		entry := uint32(n<<20 | (first + i))
+		part := t[:n]
+		for k := range part {
+			part[k] = entry
+			entry += 1 << 8
+		}
+		t = t[n:]
+	}
+	return true
+}
+
+// share sets the slots of classes from their levels. It reports false if they are too many.
+func share(levels []int, sizes *[128]int) bool {
+	sum, top := 0, 0
+	for i, v := range levels {
+		sizes[i] = slotsOf(v)
+		sum += sizes[i]
+		if v > levels[top] {
+			top = i
+		}
+	}
+	if len(levels) == 1 {
+		sum, sizes[0] = 0, 0
+	}
+	sizes[top] += slots - sum
+	return sizes[top] > 0
+}

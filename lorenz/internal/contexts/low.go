@@ -1,0 +1,166 @@
+package contexts
+
+import (
+	"encoding/binary"
+	"math/bits"
+
+	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
+	"github.com/cdfz-format/cdfz/lorenz/internal/kernels"
+)
+
+// residuals reads the low bits of a row and sets its residuals. zeros are the trailing zeros of all groups, or
+// empty, at is the position of the first element, and most is the most low bits of a residual.
+func residuals[T entropy.Lane](r []T, marks []uint16, zeros []uint8, at, most int, low *lowReader) {
+	if len(zeros) == 0 {
+		someResiduals(r, marks, 0, most, low)
+		return
+	}
+	for len(r) > 0 {
+		k := min(entropy.GroupLen-at%entropy.GroupLen, len(r))
+		someResiduals(r[:k], marks, uint(zeros[at/entropy.GroupLen]), most, low)
+		r, marks, at = r[k:], marks[k:], at+k
+	}
+}
+
+// someResiduals is residuals for a part of a row with t trailing zeros.
+func someResiduals[T entropy.Lane](r []T, marks []uint16, t uint, most int, low *lowReader) {
+	done := 0
+	switch r := any(r).(type) {
+	case []uint32:
+		done, low.pos = kernels.LowBits32(r, marks, low.buf, low.pos, int(t), most)
+	case []uint64:
+		for done < len(r) {
+			n := len(r) - done
+			if most > kernels.MostLowBits { // perhaps not here
+				n = min(n, 64)
+			}
+			if most > kernels.MostLowBits && mostLowBits(marks[done:done+n]) > kernels.MostLowBits {
+				break
+			}
+			k, end := kernels.LowBits64(r[done:done+n], marks[done:], low.buf, low.pos, int(t), min(most, kernels.MostLowBits))
+			done, low.pos = done+k, end
+			if k < n {
+				break
+			}
+		}
+	}
+	for i := done; i < len(r); i++ {
+		mark := marks[i]
+		class := uint(mark & 0xff)
+		x := T(class)
+		if class >= 4 {
+			b := class>>1 - 1
+			x = T(2+class&1) << b
+			if b > t {
+				x += T(low.get(b-t)) << t
+			}
+		}
+		neg := -T(1 - min(mark>>8, 1))
+		r[i] = (x ^ neg) - neg
+	}
+}
+
+// mostLowBits returns the most low bits of some elements.
+func mostLowBits(marks []uint16) int {
+	most := uint8(0)
+	for _, m := range marks {
+		most = max(most, uint8(m))
+	}
+	return int(lowBits(most))
+}
+
+// lowReader reads bits, zeros past the end.
+type lowReader struct {
+	buf []byte
+	pos int
+}
+
+// get returns n bits, at most 62.
+func (l *lowReader) get(n uint) uint64 {
+	i, shift := l.pos>>3, uint(l.pos&7)
+	l.pos += int(n)
+	if i+9 <= len(l.buf) {
+		v := binary.LittleEndian.Uint64(l.buf[i:]) >> shift
+		if shift+n > 64 {
+			v |= uint64(l.buf[i+8]) << (64 - shift)
+		}
+		return v & (1<<n - 1)
+	}
+	var part [16]byte
+	if i < len(l.buf) {
+		copy(part[:9], l.buf[i:])
+	}
+	v := binary.LittleEndian.Uint64(part[:])>>shift | uint64(part[8])<<(64-shift)
+	return v & (1<<n - 1)
+}
+
+func (l *lowReader) ended() bool { return (l.pos+7)/8 == len(l.buf) }
+
+// lowBits chooses whether groups have trailing zeros, and returns how many low bits there are, and zeros.
+func (e *Encoder[T]) lowBits() int {
+	e.zeros = e.zeros[:0]
+	plain, count, sum := 0, 0, 0
+	for at := 0; at < len(e.r); at += entropy.GroupLen {
+		var or T
+		end := min(at+entropy.GroupLen, len(e.r))
+		for p := at; p < end; p++ {
+			if k := e.class[p]; k > 0 {
+				or |= e.r[p]
+				plain += int(lowBits(k))
+			}
+		}
+		t := uint8(0)
+		if or != 0 {
+			t = uint8(bits.TrailingZeros64(uint64(or)))
+			count, sum = count+1, sum+int(t)
+		} else if len(e.zeros) > 0 {
+			t = e.zeros[len(e.zeros)-1]
+		}
+		e.zeros = append(e.zeros, t)
+	}
+	if 4*sum <= count {
+		e.zeros = e.zeros[:0]
+		return plain
+	}
+	total, last := 0, 0
+	for g, t := range e.zeros {
+		total += 2 + 2*max(int(t)-last, last-int(t))
+		last = int(t)
+		for _, k := range e.class[g*entropy.GroupLen : min((g+1)*entropy.GroupLen, len(e.class))] {
+			if b := lowBits(k); b > uint(t) {
+				total += int(b) - int(t)
+			}
+		}
+	}
+	if total >= plain {
+		e.zeros = e.zeros[:0]
+		return plain
+	}
+	return total
+}
+
+// appendLow appends the low bits.
+func (e *Encoder[T]) appendLow(dst []byte) []byte {
+	w := bitWriter{buf: dst}
+	t := uint(0)
+	for p, k := range e.class {
+		if k < 4 {
+			continue
+		}
+		if len(e.zeros) > 0 {
+			t = uint(e.zeros[p/entropy.GroupLen])
+		}
+		b := lowBits(k)
+		if b <= t {
+			continue
+		}
+		x := signed(e.r[p])
+		v := uint64(max(x, -x)) >> t & (1<<(b-t) - 1)
+		if b -= t; b > 32 {
+			w.put(v&(1<<32-1), 32)
+			v, b = v>>32, b-32
+		}
+		w.put(v, b)
+	}
+	return w.finish()
+}
