@@ -1,4 +1,4 @@
-//go:build unix && !(linux || freebsd || openbsd)
+//go:build unix && !(linux || openbsd || darwin || freebsd || netbsd)
 
 package statefile
 
