@@ -36,6 +36,8 @@ require (
 	gopkg.in/ini.v1 v1.67.3 // ~/.aws/config
 )
 
+require golang.org/x/mod v0.41.0
+
 require (
 	github.com/andybalholm/brotli v1.1.1 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
