@@ -28,6 +28,7 @@ require (
 	github.com/ulikunitz/xz v0.5.17 // LZMA, compressed netCDF files
 	github.com/zeebo/xxh3 v1.1.0 // sums of images that all cores compute
 	golang.org/x/crypto v0.58.0 // bcrypt: passwords of cdfz serve
+	golang.org/x/mod v0.41.0 // the rules for names in modules, in tests
 	golang.org/x/net v0.60.0 // bounds the connections of cdfz serve
 	golang.org/x/sync v0.24.0 // errgroup, semaphore
 	golang.org/x/sys v0.49.0 // unnamed files, locks, whether there is AVX2
@@ -35,8 +36,6 @@ require (
 	golang.org/x/time v0.16.0 // verify --rate
 	gopkg.in/ini.v1 v1.67.3 // ~/.aws/config
 )
-
-require golang.org/x/mod v0.41.0
 
 require (
 	github.com/andybalholm/brotli v1.1.1 // indirect
