@@ -47,6 +47,7 @@ wheel:
 	rm -rf $(WHEEL)
 	mkdir -p bin
 	cp -r python $(WHEEL)
+	cp LICENSE $(WHEEL)
 	$(GO) build $(STRIPPED) -o $(WHEEL)/cdfz/bin/cdfz ./cmd/cdfz
 	CDFZ_C="$(abspath c)" CDFZ_PLATFORM=manylinux2014_$$(uname -m) /usr/bin/python3 -m pip wheel --no-index --no-build-isolation --no-deps -w bin $(WHEEL)
 

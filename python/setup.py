@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 
-from setuptools import setup
+from setuptools import Distribution, setup
 from setuptools.command.build_py import build_py
 from setuptools.command.sdist import sdist
 
@@ -19,6 +19,13 @@ DICTIONARY = os.path.join(HERE, "cdfz", "dictionary1.bin")
 COMPILER = os.environ.get("CC", "cc").split()[0]
 NATIVE = sys.platform == "linux" and os.path.exists(os.path.join(SOURCES, "lorenz.c")) and shutil.which("make") and shutil.which(COMPILER)
 PROGRAM = os.path.exists(os.path.join(HERE, "cdfz", "bin", "cdfz"))
+
+
+class Platform(Distribution):
+    """A wheel for one platform has all its files at its root, where tools that check wheels look for libraries."""
+
+    def has_ext_modules(self):
+        return bool(NATIVE or PROGRAM)
 
 
 class Build(build_py):
@@ -35,7 +42,7 @@ class Build(build_py):
 
 
 class SourceDist(sdist):
-    """Adds the sources of the decoder in C."""
+    """Adds the sources of the decoder in C, and the licence."""
 
     def make_release_tree(self, base_dir, files):
         super().make_release_tree(base_dir, files)
@@ -45,6 +52,9 @@ class SourceDist(sdist):
         os.makedirs(os.path.join(base_dir, "c"), exist_ok=True)
         for name in names:
             shutil.copy(name, os.path.join(base_dir, "c"))
+        licence = os.path.join(os.path.dirname(SOURCES), "LICENSE")
+        if os.path.exists(licence):
+            shutil.copy(licence, base_dir)
 
 
 commands = {"build_py": Build, "sdist": SourceDist}
@@ -58,10 +68,6 @@ if NATIVE or PROGRAM:
             raise SystemExit("building cdfz needs setuptools 70, or the package wheel: pip install wheel") from None
 
     class Wheel(bdist_wheel):
-        def finalize_options(self):
-            super().finalize_options()
-            self.root_is_pure = False
-
         def get_tag(self):
             # Nothing is linked with Python, and so the wheel is for all versions of it. The program is static.
             return "py3", "none", os.environ.get("CDFZ_PLATFORM", super().get_tag()[2])
@@ -71,4 +77,4 @@ if NATIVE or PROGRAM:
 # Nothing is built in the folder of the sources.
 BUILD = tempfile.mkdtemp()
 atexit.register(shutil.rmtree, BUILD, ignore_errors=True)
-setup(cmdclass=commands, options={"build": {"build_base": BUILD}})
+setup(distclass=Platform, cmdclass=commands, options={"build": {"build_base": BUILD}})

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"archive/zip"
 	"fmt"
 	"maps"
 	"net/http"
@@ -109,6 +110,11 @@ func TestJudgePythonWheel(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, wheels, 1)
 	require.Regexp(t, `/cdfz-[0-9.]+-py3-none-linux_x86_64\.whl$`, wheels[0])
+	files, err := zip.OpenReader(wheels[0])
+	require.NoError(t, err)
+	defer files.Close()
+	_, err = files.Open("cdfz/bin/cdfz") // below .data/purelib tools do not look for what is for one platform
+	require.NoError(t, err)
 	python(t, src, "", env, append(offline, "install", "-q", "--no-index", "--no-deps", "--target", to, wheels[0])...)
 	name := filepath.Join(t.TempDir(), "a.nc")
 	require.NoError(t, os.WriteFile(name, climateImage(t), 0o644))
