@@ -306,6 +306,12 @@ func TestAgainstItself(t *testing.T) {
 	nothing(web.URL+"/hard.nc.cdfz", web.URL+"/out/a.nc.cdfz")
 	same("data/a.nc", web.URL+"/out/a.nc.cdfz")
 	same(web.URL+"/data/a.nc", a)
+
+	// An overlay shows a file that was deleted from its lower layer.
+	nstest.Overlay(t, p.in("data"), p.in("over-data"), "")
+	same("over-data/a.nc", a)
+	require.NoError(t, os.Remove("data/a.nc"))
+	nothing("over-data/a.nc", a)
 }
 
 // TestCopiesApart counts a file once that appears on several file systems.

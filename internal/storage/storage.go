@@ -81,6 +81,7 @@ type Place struct {
 	named   bool
 	foreign bool // numbers and times of files are what a program wants
 	partial bool // an overlay whose files may have only a status of their own
+	deleted bool // from a layer of an overlay, which still shows it
 }
 
 // Object returns the place of an object of a store. store identifies the store. Stores keep what they have
@@ -121,6 +122,8 @@ func (p *Place) Durable() error {
 	switch {
 	case p.shown:
 		return &WeakError{Kind: p.kind, At: p.at, Why: "cdfz shows its files", Shown: true}
+	case p.deleted:
+		return &WeakError{Kind: p.kind, At: p.at, Why: "it was deleted from a layer", Memory: true}
 	case p.weak == "" || p.named:
 		return nil
 	}
@@ -130,6 +133,10 @@ func (p *Place) Durable() error {
 // Shown reports whether cdfz shows the file (mount, run, serve), also through an overlay or a bind mount: it
 // is no other file than the archive that it is decoded from.
 func (p *Place) Shown() bool { return p.shown }
+
+// Deleted reports whether the file was deleted from a layer of an overlay, which shows it only as long as it
+// remembers it.
+func (p *Place) Deleted() bool { return p.deleted }
 
 // Same returns an error if two files are one, or may be: under two names, by a bind mount, by an overlay,
 // or by a server on this machine.

@@ -72,6 +72,7 @@ func (m *Mounts) of(f *os.File, depth int) (*Place, error) {
 		p.weak, p.unknown = "its driver does not flush", "it is a folder of the host"
 	case magic == unix.OVERLAYFS_SUPER_MAGIC || p.kind == "overlay":
 		m.overlay(p, f, &sys, at, depth)
+		p.deleted = st.Nlink == 0 && st.Mode&unix.S_IFMT == unix.S_IFREG
 	case p.kind == "ecryptfs":
 		m.layer(p, at.source, nil, false, depth)
 	default:

@@ -174,6 +174,7 @@ func TestSame(t *testing.T) {
 	require.NoError(t, place(t, m, in("lower", "a")).Same(place(t, m, in("copy"))))
 	require.ErrorContains(t, place(t, m, in("lower", "a")).Apart(place(t, m, in("copy"))), "on the same file system")
 
+	require.NoError(t, os.WriteFile(in("lower", "c"), []byte("text"), 0o644))
 	upper := nstest.Overlay(t, in("lower"), in("plain"), "")
 	same(in("lower", "a"), in("plain", "a"), "same number and times")
 	require.NoError(t, place(t, m, in("copy")).Same(place(t, m, in("plain", "a"))))
@@ -182,6 +183,11 @@ func TestSame(t *testing.T) {
 	// What an overlay has copied up is another file.
 	require.NoError(t, os.WriteFile(in("plain", "a"), []byte("text"), 0o644))
 	require.NoError(t, place(t, m, in("lower", "a")).Same(place(t, m, in("plain", "a"))))
+	// A lower file that was deleted is shown as long as the overlay remembers it.
+	require.False(t, place(t, m, in("plain", "c")).Deleted())
+	require.NoError(t, os.Remove(in("lower", "c")))
+	require.True(t, place(t, m, in("plain", "c")).Deleted())
+	require.ErrorContains(t, place(t, m, in("plain", "c")).Durable(), "it was deleted from a layer")
 	// Unless it has only copied the status.
 	if os.Geteuid() == 0 && nstest.Loops() {
 		nstest.Overlay(t, in("lower"), in("meta"), ",metacopy=on")

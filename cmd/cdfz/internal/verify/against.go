@@ -108,6 +108,9 @@ func (v *verifier) compare(ctx context.Context, j *cli.Job, arch *fileio.Input, 
 	if place.Shown() {
 		return nothing(name, errors.New("cdfz shows it, from an archive"))
 	}
+	if place.Deleted() {
+		return nothing(name, errors.New("it was deleted from a layer of the overlay that shows it"))
+	}
 	size, sha256, loss := rep.ImageSize, rep.SHA256, rep.Loss
 	v.scrub.slow(ctx, in)
 	shown := terminal.ReportName(name)
