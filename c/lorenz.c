@@ -441,7 +441,7 @@ static bool read_head(space *x, reader *in, unsigned mode, head *h)
 		return false;
 	if (h->has_repeats && (cells || mode != 2))
 		return false;
-	if (cells && (mode == 5 || ((mode == 4 || mode == 8) && h->cell != h->plane)))
+	if (cells && (mode == 5 || (mode == 4 && h->cell != h->plane)))
 		return false;
 	if (!read_predictor(p, in, h, flags & 4))
 		return false;
@@ -543,18 +543,43 @@ static bool read_adaptive(space *x, reader *in, const head *h, const uint8_t *ki
 	return adaptive_finished(a);
 }
 
-static bool read_contexts(space *x, reader *in, const head *h, const uint8_t *kinds)
+/* Returns the rows of a block in mode 8. */
+static shape shape_with(const lorenz_params *p, const head *h)
 {
-	const lorenz_params *p = x->p;
 	shape s;
+	shape_of(&s, p->elements, p->long_dims, p->first_long, p->last_long);
+	if (h->cell < h->plane) {
+		s.cut = true;
+		s.jump = h->plane;
+		s.cell = h->cell;
+	}
+	return s;
+}
+
+/* Decodes the residuals of a block in mode 8 that the view needs. */
+static bool read_contexts(space *x, reader *in, const head *h, const view *v, const uint8_t *kinds)
+{
 	contexts *c = x->contexts;
-	if (!shape_of(&s, p->elements, p->long_dims, p->first_long, p->last_long))
+	shape block = shape_with(x->p, h);
+	unsigned width = h->wide ? 64 : 32;
+	if (!shape_valid(&block) || !contexts_open(c, in, &block, width))
 		return false;
-	if (!contexts_open(c, in, &s, h->wide ? 64 : 32, p->elements))
-		return false;
-	if (!(h->wide ? contexts_read64(c, kinds, x->lanes) : contexts_read32(c, kinds, x->lanes)))
-		return false;
-	return contexts_finished(c);
+	for (uint64_t at = 0; at < v->width; at += v->cell) {
+		if (!contexts_column(c, (v->left + at) / v->cell, width))
+			return false;
+		const shape *s = &c->s;
+		uint64_t row = s->row, rows = v->planes * s->each; /* all that are left if planes are not cut */
+		if (!block.cut)
+			rows = (v->planes * v->width + row - 1) / row;
+		else if (v->planes == 1 && v->width - at < s->each * row)
+			rows = (v->width - at + row - 1) / row;
+		if (!(h->wide ? contexts_read64(c, kinds, rows, (uint64_t *)x->lanes + at, v->width) :
+			contexts_read32(c, kinds, rows, (uint32_t *)x->lanes + at, v->width)))
+			return false;
+		if (rows == s->rows && !contexts_finished(c))
+			return false;
+	}
+	return true;
 }
 
 /* Turns residuals into lanes (section 5). */
@@ -633,9 +658,14 @@ static bool decode_lanes(space *x, reader *in, unsigned mode, uint64_t first, ui
 	/* Without a predictor, any few groups are a cell. */
 	if (mode == 2 && !copies && h.strides == 0 && h.float_kind == 0 && h.cell == n && n > GROUP)
 		h.cell = GROUP;
-	view v = needed_lanes(&h, n, first, count, mode == 2 && !copies);
+	shape rows = shape_with(p, &h);
+	view v = needed_lanes(&h, n, first, count, (mode == 2 && !copies) || (mode == 8 && !rows.turned));
+	if (mode == 8 && !rows.turned && rows.row > 0 && v.planes == 1 && count < n) { /* whole rows are decoded, as far as the last element */
+		uint64_t row = rows.dims == 1 ? v.cell : rows.row, end = ((first + count - 1) % v.plane - v.left) / row * row + row;
+		v.width = end < v.width ? end : v.width;
+	}
 	if (!(copies ? read_copies(x, in, mode, &h, kinds) :
-		mode == 4 ? read_adaptive(x, in, &h, kinds) : mode == 8 ? read_contexts(x, in, &h, kinds) : read_groups(x, in, &h, &v, kinds)))
+		mode == 4 ? read_adaptive(x, in, &h, kinds) : mode == 8 ? read_contexts(x, in, &h, &v, kinds) : read_groups(x, in, &h, &v, kinds)))
 		return false;
 	predict(&h, &v, x->lanes);
 	write_elements(x, &h, first / v.plane * v.width + first % v.plane - v.left, count, out);
@@ -1003,8 +1033,12 @@ static uint64_t contexts_storage(const lorenz_params *p, uint64_t *row)
 	for (unsigned i = 0; i < (p->long_dims > 0 ? 4 : 0); i++) {
 		shape s;
 		lorenz_params q = i == 0 || rows[i] < 1 || rows[i] >= k ? *p : part_params(p, rows[i]);
-		if (!shape_of(&s, q.elements, q.long_dims, q.first_long, q.last_long))
+		shape_of(&s, q.elements, q.long_dims, q.first_long, q.last_long);
+		if (s.row < LEAST_ROW || (s.row > MOST_ROW && s.dims > 1))
 			continue;
+		/* Columns may keep the bounds where the block does not. */
+		s.row = s.row < MOST_ROW ? s.row : MOST_ROW;
+		s.plane = s.plane < MOST_ROW / s.row ? s.plane : MOST_ROW / s.row;
 		uint64_t ring, stride = shape_storage(&s, &ring);
 		*row = stride > *row ? stride : *row;
 		most = ring * stride > most ? ring * stride : most;

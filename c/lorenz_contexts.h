@@ -30,11 +30,14 @@ enum {
 	POSITIVE = 2 << 8
 };
 
-/* The rows of a block. */
+/* The rows of a block, or of one of its columns. */
 typedef struct {
 	uint64_t row, rows, plane; /* C, n / C, R */
 	unsigned dims;             /* D, at most 3 */
 	bool turned;               /* rows are along the first dimension */
+	bool cut;                  /* into columns, whose cells are shorter than planes: */
+	uint64_t jump, cell;       /* elements of such a plane and of a cell */
+	uint64_t first, each;      /* of a column: its first element, and its rows in a plane */
 } shape;
 
 typedef struct {
@@ -47,9 +50,13 @@ typedef struct {
 	uint32_t west[STRIPES];                     /* the sign of W */
 	float weights[2 + MOST_TAPS];
 	uint64_t tap_rows[MOST_TAPS];
+	uint8_t tap[MOST_TAPS]; /* which neighbours these are */
 	int tap_columns[MOST_TAPS];
 	unsigned taps;                              /* that have a weight */
-	shape s;
+	shape block;
+	reader directory, columns; /* of the columns from the next one on */
+	uint64_t column;           /* the next one */
+	shape s;                   /* of a column, or of the block, as all that follows */
 	uint64_t steps, whole, longer;              /* of a row: all, those with 16 elements, elements of the other */
 	uint64_t stride, ring;                      /* elements of a row that are stored, and rows */
 	const uint8_t *words, *words_end;
@@ -64,20 +71,52 @@ typedef struct {
 } contexts;
 
 /* Finds the rows of a block of n elements, given its dimensions longer than 1: how many, the
- * first and the last two. Returns false if it cannot have the mode. */
-static bool shape_of(shape *s, uint64_t n, unsigned dims, uint64_t first, const uint32_t last[2])
+ * first and the last two. */
+static void shape_of(shape *s, uint64_t n, unsigned dims, uint64_t first, const uint32_t last[2])
 {
 	memset(s, 0, sizeof *s);
 	if (dims == 0)
-		return false;
+		return;
 	s->dims = dims < 3 ? dims : 3;
 	s->turned = last[1] < SHORT_ROW && last[1] < first;
 	s->row = s->turned ? first : last[1];
 	s->plane = dims < 3 ? 1 : s->turned ? last[1] : last[0];
-	if (s->row < LEAST_ROW || s->row > MOST_ROW || s->plane > MOST_ROW / s->row)
+	s->rows = s->each = n / s->row;
+}
+
+static uint64_t shape_columns(const shape *s)
+{
+	return s->cut ? (s->jump - 1) / s->cell + 1 : 1;
+}
+
+/* Returns the rows of a column of a block. */
+static shape shape_column(const shape *block, uint64_t column)
+{
+	shape s = *block;
+	if (!s.cut)
+		return s;
+	uint64_t planes = s.row * s.rows / s.jump;
+	s.first = column * s.cell;
+	uint64_t width = s.jump - s.first < s.cell ? s.jump - s.first : s.cell;
+	if (s.dims == 1)
+		s.row = width;
+	s.each = width / s.row;
+	s.rows = planes * s.each;
+	if (s.dims == 3 && s.plane > s.each)
+		s.plane = s.each < 2 ? 2 : s.each;
+	s.cut = false;
+	return s;
+}
+
+/* Whether a block can have the mode. */
+static bool shape_valid(const shape *s)
+{
+	if (!s->cut)
+		return s->row >= LEAST_ROW && s->row <= MOST_ROW && s->plane <= MOST_ROW / s->row;
+	if (s->dims == 0 || s->turned || (s->dims == 1 ? s->jump < s->row : s->jump % s->row > 0 || s->cell % s->row > 0))
 		return false;
-	s->rows = n / s->row;
-	return true;
+	shape first = shape_column(s, 0), last = shape_column(s, shape_columns(s) - 1);
+	return shape_valid(&first) && shape_valid(&last);
 }
 
 /* Returns the elements of a row that are stored, and how many rows are. */
@@ -144,11 +183,29 @@ static bool read_table(bits *b, uint32_t *slots, unsigned classes)
 	return true;
 }
 
-/* Reads what precedes the states. */
+/* Reads the trailing zeros of the groups of n positions. */
+static bool read_zeros(contexts *c, bits *b, unsigned width, uint64_t n)
+{
+	uint64_t k;
+	int t = 0, d;
+	if (!bits_read(b, 3, &k))
+		return false;
+	for (uint64_t g = 0; g < (n + GROUP - 1) / GROUP; g++) {
+		if (!read_difference(b, (unsigned)k, &d))
+			return false;
+		t += d;
+		if (t < 0 || t >= (int)width)
+			return false;
+		c->zeros[g] = (uint8_t)t;
+	}
+	return true;
+}
+
+/* Reads what precedes the states or the directory. */
 static bool read_tables(contexts *c, reader *in, unsigned width, uint64_t n)
 {
 	static const int8_t columns[2][MOST_TAPS] = {{-2, -1, 0, 1, 2, -1, 0, 1}, {-2, -1, 0, 1, 2, -1, 0, 1, 0, 0}};
-	const shape *s = &c->s;
+	const shape *s = &c->block;
 	unsigned taps = s->dims == 1 ? 0 : s->dims == 2 ? 8 : 10;
 	uint8_t options, count;
 	if (!read_byte(in, &options) || options & ~1u || left(in) < 2 + taps)
@@ -161,7 +218,7 @@ static bool read_tables(contexts *c, reader *in, unsigned width, uint64_t n)
 			continue;
 		c->weights[2 + c->taps] = in->p[2 + i];
 		c->tap_columns[c->taps] = columns[s->dims - 2][i];
-		c->tap_rows[c->taps++] = i < 5 ? 1 : s->dims == 2 ? 2 : i < 8 ? s->plane : i == 8 ? s->plane + 1 : s->plane - 1;
+		c->tap[c->taps++] = (uint8_t)i;
 	}
 	in->p += 2 + taps;
 	if (!read_byte(in, &count) || count < 1 || count > MOST_TABLES)
@@ -190,20 +247,8 @@ static bool read_tables(contexts *c, reader *in, unsigned width, uint64_t n)
 		}
 	}
 	c->has_zeros = options & 1;
-	if (c->has_zeros) {
-		uint64_t k;
-		int t = 0, d;
-		if (!bits_read(&b, 3, &k))
-			return false;
-		for (uint64_t g = 0; g < (n + GROUP - 1) / GROUP; g++) {
-			if (!read_difference(&b, (unsigned)k, &d))
-				return false;
-			t += d;
-			if (t < 0 || t >= (int)width)
-				return false;
-			c->zeros[g] = (uint8_t)t;
-		}
-	}
+	if (c->has_zeros && !s->cut && !read_zeros(c, &b, width, n))
+		return false;
 	in->p += (b.at + 7) / 8;
 	return true;
 }
@@ -227,29 +272,66 @@ static uint64_t row_before(const contexts *c, uint64_t row, uint64_t rows)
 	return row_at(c, rows > row ? row - 1 : row - rows);
 }
 
-/* Reads all but the low bits, and prepares to decode rows of lanes of width bits. */
-static bool contexts_open(contexts *c, reader *in, const shape *s, unsigned width, uint64_t n)
+/* Reads the tables and the directory of a block with lanes of width bits. */
+static bool contexts_open(contexts *c, reader *in, const shape *s, unsigned width)
 {
-	uint64_t words;
-	c->s = *s;
+	c->block = *s;
+	if (!read_tables(c, in, width, s->row * s->rows))
+		return false;
+	c->directory = *in;
+	uint64_t words, low, sum = 0;
+	for (uint64_t i = 0; s->cut && i < shape_columns(s); i++) {
+		if (!read_uv(in, &words) || !read_uv(in, &low) || words > left(in) / 2 || low > left(in))
+			return false;
+		sum += 4 * STRIPES + 2 * words + low;
+	}
+	c->columns = *in;
+	c->column = 0;
+	in->p = in->end;
+	return !s->cut || sum == left(&c->columns);
+}
+
+/* Prepares to decode a column with lanes of width bits, which must not be before the last one. */
+static bool contexts_column(contexts *c, uint64_t column, unsigned width)
+{
+	uint64_t words, low;
+	const uint8_t *states;
+	for (;;) {
+		reader *in = &c->columns;
+		if (left(in) < 4 * STRIPES)
+			return false;
+		states = in->p;
+		in->p += 4 * STRIPES;
+		if (!read_uv(c->block.cut ? &c->directory : in, &words) || words > left(in) / 2)
+			return false;
+		c->words = in->p;
+		in->p += 2 * words;
+		c->words_end = in->p;
+		low = left(in);
+		if (c->block.cut && (!read_uv(&c->directory, &low) || low > left(in)))
+			return false;
+		c->low = (bits){in->p, 0, low * 8};
+		in->p += low;
+		if (c->column++ == column)
+			break;
+	}
+	for (unsigned q = 0; q < STRIPES; q++) {
+		c->states[q] = load_state(states + 4 * q);
+		if (c->states[q] >> 16 == 0)
+			return false;
+	}
+	shape *s = &c->s;
+	*s = shape_column(&c->block, column);
 	c->stride = shape_storage(s, &c->ring);
 	c->whole = s->row / STRIPES;
 	c->longer = s->row % STRIPES;
 	c->steps = c->whole + (c->longer > 0);
-	if (!read_tables(c, in, width, n) || left(in) < 4 * STRIPES)
-		return false;
-	for (unsigned q = 0; q < STRIPES; q++, in->p += 4) {
-		c->states[q] = load_state(in->p);
-		if (c->states[q] >> 16 == 0)
-			return false;
+	for (unsigned k = 0; k < c->taps; k++) {
+		unsigned i = c->tap[k];
+		c->tap_rows[k] = i < 5 ? 1 : s->dims == 2 ? 2 : i < 8 ? s->plane : i == 8 ? s->plane + 1 : s->plane - 1;
 	}
-	if (!read_uv(in, &words) || words > left(in) / 2)
+	if (c->has_zeros && c->block.cut && !read_zeros(c, &c->low, width, s->row * s->rows))
 		return false;
-	c->words = in->p;
-	in->p += 2 * words;
-	c->words_end = in->p;
-	c->low = (bits){in->p, 0, (uint64_t)left(in) * 8};
-	in->p = in->end;
 	uint64_t first = (c->ring - 1) * c->stride; /* row -1 */
 	for (uint64_t i = first; i < first + c->stride; i++) {
 		c->mags[i] = 0;
@@ -273,11 +355,17 @@ static bool contexts_finished(const contexts *c)
 	return c->words == c->words_end && c->low.length - c->low.at < 8;
 }
 
+/* Returns the first element of a row. */
+static uint64_t row_element(const shape *s, uint64_t row)
+{
+	return s->turned ? row : s->first + row / s->each * s->jump + row % s->each * s->row;
+}
+
 /* Marks the masked elements of a row, and returns how many elements are not masked. */
 static uint64_t contexts_mask(contexts *c, uint64_t row, const uint8_t *kinds)
 {
 	const shape *s = &c->s;
-	uint64_t i = s->turned ? row : row * s->row, step = s->turned ? s->rows : 1, unmasked = 0;
+	uint64_t i = row_element(s, row), step = s->turned ? s->rows : 1, unmasked = 0;
 	for (unsigned q = 0; q < STRIPES; q++)
 		for (uint64_t j = 0; j < c->whole + (q < c->longer); j++, i += step) {
 			c->active[j * STRIPES + q] = kinds[i] == 0 ? 0xffff : 0;

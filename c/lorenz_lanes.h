@@ -411,11 +411,12 @@ static ALWAYS_INLINE bool FN(contexts_stripe)(contexts *c, const uint16_t *marks
 	return true;
 }
 
-/* Decodes all residuals of a block in mode 8. */
-static bool FN(contexts_read)(contexts *c, const uint8_t *kinds, LANE *r)
+/* Decodes the residuals of the first rows of a column in mode 8. They begin at r, and those of
+ * its planes are jump apart. */
+static bool FN(contexts_read)(contexts *c, const uint8_t *kinds, uint64_t rows, LANE *r, uint64_t jump)
 {
 	const shape *s = &c->s;
-	for (uint64_t row = 0; row < s->rows; row++) {
+	for (uint64_t row = 0; row < rows; row++) {
 		uint64_t unmasked = kinds != NULL ? contexts_mask(c, row, kinds) : s->row;
 		if (unmasked == 0)
 			contexts_skip(c, row);
@@ -423,7 +424,7 @@ static bool FN(contexts_read)(contexts *c, const uint8_t *kinds, LANE *r)
 			return false;
 		const uint16_t *marks = c->marks + row_at(c, row);
 		uint64_t i = row * s->row, step = s->turned ? s->rows : 1;
-		LANE *to = s->turned ? r + row : r + i;
+		LANE *to = s->turned ? r + row : r + row / s->each * jump + row % s->each * s->row;
 		for (unsigned q = 0; q < STRIPES; q++) {
 			uint64_t count = c->whole + (q < c->longer);
 			if (!(c->has_zeros ? FN(contexts_stripe)(c, marks + q, count, i, to, step, true) :

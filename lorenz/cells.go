@@ -15,7 +15,7 @@ func (c *coder[T]) encodeGroups(s *shape, dst, raw []byte, x *candidate[T]) []by
 	c.probe.y, c.probe.bits = x.y, x.u
 	for parts := 32; parts >= 4 && s.cells > 0; parts /= 2 {
 		// Cells must not cost more than 1 %.
-		if try := cellsFor(s, x, parts); try != base && c.probe.cellLoss(s, x.pred, try) < x.cost/100 {
+		if try := cellsFor(s, x, parts, 1); try != base && c.probe.cellLoss(s, x.pred, try) < x.cost/100 {
 			l = try
 			break
 		}
@@ -24,8 +24,8 @@ func (c *coder[T]) encodeGroups(s *shape, dst, raw []byte, x *candidate[T]) []by
 }
 
 // cellsFor returns a layout in which a range needs about one of parts parts of the
-// block.
-func cellsFor[T lane](s *shape, x *candidate[T], parts int) predict.Layout {
+// block. Cells have a multiple of whole elements, which divides the strides that are longer.
+func cellsFor[T lane](s *shape, x *candidate[T], parts, whole int) predict.Layout {
 	l := x.pred.Layout(s.n)
 	if s.n < 8192 || !x.pred.IsFloat() && len(x.pred.Chain) == 0 {
 		return l
@@ -58,6 +58,7 @@ func cellsFor[T lane](s *shape, x *candidate[T], parts int) predict.Layout {
 		if x.pred.IsFloat() && unit < row {
 			unit = row
 		}
+		unit = max(unit, whole)
 		return predict.Layout{N: s.n, Plane: s.n, Cell: min((part+unit-1)/unit*unit, s.n)}
 	}
 	// The same rows of each plane, unless planes are so small that a range would need

@@ -16,7 +16,7 @@ func TestCellsOfChains(t *testing.T) {
 	s := &shape{dims: dims, n: 13 * 10 * 22 * 18}
 	for _, chain := range [][]int{{1}, {18}, {396}, {3960}, {1, 18, 396}, {1, 18, 3960}, {1, 396, 3960}, {1, 18, 396, 3960}} {
 		for parts := 32; parts >= 4; parts /= 2 {
-			l := cellsFor(s, &candidate[uint32]{pred: predict.Predictor{Chain: chain}}, parts)
+			l := cellsFor(s, &candidate[uint32]{pred: predict.Predictor{Chain: chain}}, parts, 1)
 			require.True(t, l.Valid())
 			for _, d := range chain {
 				require.True(t, l.Allows(d), "%v: stride %d of %v", l, d, chain)

@@ -2,29 +2,40 @@ package lorenz
 
 import (
 	"github.com/cdfz-format/cdfz/lorenz/internal/contexts"
+	"github.com/cdfz-format/cdfz/lorenz/internal/predict"
 )
 
 // tryContexts appends the block in modeContexts if an estimate favours it. size is the number of bytes in the best
 // other mode.
 func (c *coder[T]) tryContexts(s *shape, dst, raw []byte, x *candidate[T], size int) []byte {
-	form := contexts.ShapeOf(s.dims)
-	if !s.contexts.tried || s.ranged && !s.contexts.cells || s.n*s.size <= s.contexts.longer || !form.Valid() || s.mask.Rank(s.n) == 0 {
+	form, limits := contexts.ShapeOf(s.dims), &s.contexts
+	if !limits.tried || s.n*s.size <= limits.longer || s.mask.Rank(s.n) == 0 {
+		return dst
+	}
+	l := x.pred.Layout(s.n)
+	if s.ranged && !limits.whole {
+		if limits.cells == 0 || !form.Ranged() {
+			return dst
+		}
+		l = cellsFor(s, x, limits.cells, form.Unit())
+	}
+	if form = form.Cut(l.Plane, l.Cell); !form.Valid() {
 		return dst
 	}
 	other := *x
 	other.mode = modeContexts
-	c.loadContexts(s, &other)
-	if c.ctx.Estimate() > s.contexts.saving.most(size)-c.head {
+	c.loadContexts(s, &other, l, form)
+	if c.ctx.Estimate() > limits.saving.most(size)-c.head {
 		return dst
 	}
-	return c.write(s, dst, raw, &other, other.pred.Layout(s.n), false)
+	return c.write(s, dst, raw, &other, l, false)
 }
 
 // loadContexts gives the residuals of a candidate to c.ctx.
-func (c *coder[T]) loadContexts(s *shape, x *candidate[T]) {
+func (c *coder[T]) loadContexts(s *shape, x *candidate[T], l predict.Layout, form contexts.Shape) {
 	c.masked = c.masked[:0]
 	for _, r := range s.mask.Runs {
 		c.masked = append(c.masked, contexts.Run{Start: int(r.Start), End: int(r.End)})
 	}
-	c.ctx.Load(c.uncut(s, x, x.pred.Layout(s.n)), contexts.ShapeOf(s.dims), c.masked)
+	c.ctx.Load(c.uncut(s, x, l), form, c.masked)
 }

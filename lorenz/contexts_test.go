@@ -62,6 +62,11 @@ type contextParts struct {
 	states   [16]uint32
 	words    []uint16
 	low      []byte
+
+	// Of blocks with cells: how many columns there are, and a change of the numbers of words and bytes of each.
+	columns   int
+	directory func(list []uint64) []uint64
+	last      func(p *contextParts) // a change of the last column
 }
 
 // contextBlock returns a block whose residuals are all 0, after a change.
@@ -122,17 +127,98 @@ func contextBlock(dims []int, change func(p *contextParts)) []byte {
 		bit(1)
 		number(p.signs[i], 5)
 	}
-	if p.options&1 != 0 {
+	if p.options&1 != 0 && p.columns == 0 {
 		differences(p.zeros)
 	}
-	for _, x := range p.states {
-		b = binary.LittleEndian.AppendUint32(b, x)
+	column := func() []byte {
+		var b []byte
+		for _, x := range p.states {
+			b = binary.LittleEndian.AppendUint32(b, x)
+		}
+		if p.columns == 0 {
+			b = binary.AppendUvarint(b, uint64(len(p.words)))
+		}
+		for _, v := range p.words {
+			b = binary.LittleEndian.AppendUint16(b, v)
+		}
+		return append(b, p.low...)
 	}
-	b = binary.AppendUvarint(b, uint64(len(p.words)))
-	for _, v := range p.words {
-		b = binary.LittleEndian.AppendUint16(b, v)
+	if p.columns == 0 {
+		return append(b, column()...)
 	}
-	return append(b, p.low...)
+	var list []uint64
+	var all []byte
+	for i := range p.columns {
+		if i == p.columns-1 && p.last != nil {
+			p.last(&p)
+		}
+		list = append(list, uint64(len(p.words)), uint64(len(p.low)))
+		all = append(all, column()...)
+	}
+	if p.directory != nil {
+		list = p.directory(list)
+	}
+	for _, v := range list {
+		b = binary.AppendUvarint(b, v)
+	}
+	return append(b, all...)
+}
+
+// cut is a change that makes a block one with columns.
+func cut(plane, cell, columns int) func(p *contextParts) {
+	return func(p *contextParts) {
+		head := binary.AppendUvarint([]byte{modeContexts, flagCells, 0}, uint64(plane))
+		p.head, p.columns = append(binary.AppendUvarint(head, uint64(cell)), 0), columns
+	}
+}
+
+// columnFaults is contextFaults for blocks with columns.
+func columnFaults(add func(name string, dims []int, enc []byte, ok bool)) {
+	dims := []int{3, 40}
+	for name, change := range map[string]func(p *contextParts){
+		"none":       func(*contextParts) {},
+		"zeros":      func(p *contextParts) { p.options, p.low = 1, []byte{0} },
+		"zeros31":    func(p *contextParts) { p.options, p.low = 1, []byte{0xcd, 0x03} },
+		"!nozeros":   func(p *contextParts) { p.options = 1 },
+		"!zeros-1":   func(p *contextParts) { p.options, p.low = 1, []byte{1 << 3} },
+		"!zeros cut": func(p *contextParts) { p.options, p.low = 1, []byte{0xff &^ 7} },
+		"!state":     func(p *contextParts) { p.last = func(p *contextParts) { p.states[7] = 1<<16 - 1 } },
+		"!end":       func(p *contextParts) { p.states[3] = 1<<16 + 1; p.last = func(p *contextParts) { p.states[3]-- } },
+		"!words":     func(p *contextParts) { p.last = func(p *contextParts) { p.words = []uint16{1} } },
+		"!low":       func(p *contextParts) { p.low = []byte{0}; p.last = func(p *contextParts) { p.low = nil } },
+		"!rest": func(p *contextParts) {
+			p.last = func(p *contextParts) { p.low = []byte{0} }
+			p.directory = func(list []uint64) []uint64 { list[5] = 0; return list }
+		},
+		"!less":  func(p *contextParts) { p.directory = func(list []uint64) []uint64 { list[5] = 1; return list } },
+		"!least": func(p *contextParts) { p.directory = func(list []uint64) []uint64 { list[4] = 1; return list } },
+		"!most": func(p *contextParts) {
+			p.directory = func(list []uint64) []uint64 { list[0] = 1<<63 + 1; list[1] = 1<<64 - 2; return list }
+		},
+		"!directory": func(p *contextParts) { p.directory = func(list []uint64) []uint64 { return list[:4] } },
+		"!repeats":   func(p *contextParts) { p.head[1] |= flagRepeats },
+	} {
+		add("cells"+name, dims, contextBlock(dims, func(p *contextParts) { cut(120, 40, 3)(p); change(p) }), name[0] != '!')
+	}
+	for _, v := range []struct {
+		dims                 []int
+		plane, cell, columns int
+		ok                   bool
+	}{
+		{[]int{3, 40}, 120, 80, 2, true}, {[]int{3, 40}, 120, 30, 4, false}, {[]int{3, 40}, 120, 119, 2, false},
+		{[]int{4, 40}, 80, 40, 2, true}, {[]int{3, 40}, 60, 40, 2, false}, {[]int{2, 3, 40}, 120, 80, 2, true},
+		{[]int{2, 3, 40}, 120, 40, 3, true}, {[]int{2, 3, 40}, 240, 160, 2, true}, {[]int{3, 2, 2, 40}, 160, 120, 2, true},
+		{[]int{128}, 128, 96, 2, true}, {[]int{128}, 128, 97, 2, false}, {[]int{128}, 64, 32, 2, false}, {[]int{62}, 62, 31, 2, false},
+		{[]int{40, 3}, 120, 40, 3, false}, {[]int{40, 3, 3}, 360, 120, 3, false}, {[]int{3, 31}, 93, 31, 3, false},
+		{[]int{1<<20 + 32}, 1<<20 + 32, 1 << 20, 2, true}, {[]int{1<<20 + 33}, 1<<20 + 33, 1<<20 + 1, 2, false},
+		{[]int{2, 1025, 1024}, 1025 << 10, 1 << 20, 2, true}, {[]int{2, 1026, 1024}, 1026 << 10, 1025 << 10, 2, false},
+	} {
+		name := "cells "
+		if !v.ok {
+			name = "!" + name
+		}
+		add(name+fmt.Sprint(v.plane, " ", v.cell), v.dims, contextBlock(v.dims, cut(v.plane, v.cell, v.columns)), v.ok)
+	}
 }
 
 // contextFaults are blocks in modeContexts with one fault each, and some at the bounds, with the residual of all
@@ -184,6 +270,7 @@ func contextFaults(add func(name string, dims []int, enc []byte, ok bool)) {
 	} {
 		add(fmt.Sprint(v.dims), v.dims, contextBlock(v.dims, func(*contextParts) {}), v.ok)
 	}
+	columnFaults(add)
 	whole := contextBlock(dims, func(*contextParts) {})
 	add("!cut", dims, whole[:len(whole)-30], false)
 	add("!tables cut", dims, whole[:20], false)

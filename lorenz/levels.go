@@ -57,7 +57,7 @@ var levels = [...]choices{
 			repeats:    repeatLimits{saving: saving{1, 64}, share: 0.12},
 			references: referenceLimits{saving: saving{1, 64}, differences: saving{1, 8}, hopeless: 1.25, bits: 7, run: 64},
 		},
-		contexts: contextLimits{tried: true, cells: true, longer: shortContexts, saving: saving{1, 64}},
+		contexts: contextLimits{tried: true, whole: true, longer: shortContexts, saving: saving{1, 64}},
 		adaptive: adaptiveLimits{dense: true, sample: 2048, saving: saving{1, 64}, sparse: saving{1, 64}, contexts: saving{1, 10}},
 		text:     textLimits{bytes: true, ratio: 4, careful: math.MaxInt},
 		parts:    50,
@@ -77,7 +77,7 @@ var levels = [...]choices{
 			repeats:    repeatLimits{share: 0.12},
 			references: referenceLimits{hopeless: math.Inf(1), bits: 3.5, run: 64},
 		},
-		contexts: contextLimits{tried: true, cells: true},
+		contexts: contextLimits{tried: true, whole: true},
 		adaptive: adaptiveLimits{dense: true, sample: 2048},
 		text:     textLimits{bytes: true, ratio: math.MaxInt, careful: math.MaxInt},
 		parts:    math.MaxInt,
@@ -191,7 +191,8 @@ type adaptiveLimits struct {
 type contextLimits struct {
 	tried  bool
 	longer int  // only in blocks of more bytes, for which its tables pay off
-	cells  bool // also where cells can be decoded in modeGroups: points and series are read in a fraction of the time then
+	cells  int  // into about how many parts blocks are cut where modeGroups has cells, for points and series; 0: not tried
+	whole  bool // such blocks are not cut, so that ranges take as long as all before them
 	saving saving
 }
 

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/cdfz-format/cdfz/lorenz/internal/adaptive"
+	"github.com/cdfz-format/cdfz/lorenz/internal/contexts"
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 	"github.com/cdfz-format/cdfz/lorenz/internal/masks"
 	"github.com/cdfz-format/cdfz/lorenz/internal/predict"
@@ -42,13 +43,14 @@ type block struct {
 	g       entropy.GroupReader
 	buf     predict.Buffers
 
-	stop  *entropy.Stop
-	mode  byte // modeGroups, modeAdaptive, modeReferences or modeContexts
-	dims  []int
-	codes *entropy.GroupReader // of modeReferences
-	refs  []uint32             // codes of references
-	near  adaptive.Neighbours
-	rest  entropy.Reader // what is coded as in modeAdaptive or modeContexts
+	stop   *entropy.Stop
+	mode   byte                 // modeGroups, modeAdaptive, modeReferences or modeContexts
+	codes  *entropy.GroupReader // of modeReferences
+	refs   []uint32             // codes of references
+	near   adaptive.Neighbours
+	rows   contexts.Shape // of modeContexts
+	opened bool           // its tables are read
+	rest   entropy.Reader // what is coded as in modeAdaptive or modeContexts
 
 	refSigns, refAdaptive bool // options of modeReferences
 }
@@ -83,12 +85,19 @@ func (b *block) parse(p *Params, n int, src []byte) bool {
 	if flags&flagCells != 0 && !b.ranged || r.Bad {
 		return false
 	}
-	b.dims, b.near = p.Dims, near(p.Dims)
-	if b.mode != modeGroups {
+	b.near = near(p.Dims)
+	if b.mode != modeGroups && b.lz {
+		return false
+	}
+	switch b.mode {
+	case modeAdaptive, modeReferences:
 		b.ranged = false
-		if b.lz || flags&flagCells != 0 && (b.mode == modeReferences || b.Cell != b.Plane) {
+		if flags&flagCells != 0 && (b.mode == modeReferences || b.Cell != b.Plane) {
 			return false
 		}
+	case modeContexts:
+		b.rows, b.opened = contexts.ShapeOf(p.Dims).Cut(b.Plane, b.Cell), false
+		b.ranged, b.deep = b.rows.Ranged(), true // contexts lead to the planes before
 	}
 	b.specials(r, specials)
 	if r.Bad {

@@ -22,10 +22,7 @@ func residuals[T lane](b *block, y []T, f *feed[T], m **adaptive.Model[T], c **c
 	case b.mode == modeAdaptive:
 		return adapted(b, m, y[:w.Len()])
 	case b.mode == modeContexts:
-		if *c == nil {
-			*c = new(contexts.Decoder[T])
-		}
-		return (*c).Decode(&b.rest, y[:w.Len()], contexts.ShapeOf(b.dims), b.mask.Masked(), b.stop)
+		return inContexts(b, c, y, w)
 	case b.mode == modeReferences:
 		return referred(b, m, y, w.Len()) && expand(b, y, f, w.Len())
 	case b.lz:
@@ -38,6 +35,24 @@ func residuals[T lane](b *block, y []T, f *feed[T], m **adaptive.Model[T], c **c
 	}
 	for q := 0; q < w.Columns(); q += step {
 		if !columns(b, y, f, w, q, q+step) {
+			return false
+		}
+	}
+	return true
+}
+
+// inContexts decodes the residuals of a window in modeContexts to y.
+func inContexts[T lane](b *block, c **contexts.Decoder[T], y []T, w predict.Window) bool {
+	if *c == nil {
+		*c = new(contexts.Decoder[T])
+	}
+	if !b.opened && !(*c).Open(&b.rest, b.rows) {
+		return false
+	}
+	b.opened = true
+	for q := range w.Columns() {
+		start, width := w.Column(q)
+		if !(*c).Decode(y[start:start+w.Planes()*width], w.Start/w.Cell+q, b.mask.Masked(), b.stop) {
 			return false
 		}
 	}

@@ -33,8 +33,8 @@ func (d *Decoder) DecodeRuns(dst, src []byte, r Runs) error {
 	if r.Count == 1 || r.Stride == r.Len {
 		return d.DecodeRange(dst, src, r.Start, r.end())
 	}
-	if len(src) > 0 && src[0] == modeGroups {
-		d.begin(modeGroups)
+	if len(src) > 0 && (src[0] == modeGroups || src[0] == modeContexts) {
+		d.begin(src[0])
 		if !d.b.parse(&d.p, d.n, src[1:]) {
 			return d.check(false)
 		}
@@ -56,7 +56,7 @@ func (d *Decoder) DecodeRuns(dst, src []byte, r Runs) error {
 	return nil
 }
 
-// runs decodes runs of a parsed block in modeGroups. done is false if everything from the
+// runs decodes runs of a parsed block in modeGroups or modeContexts. done is false if everything from the
 // first to the last one must be decoded.
 func (d *Decoder) runs(dst []byte, r Runs) (done, ok bool) {
 	b := &d.b

@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cdfz-format/cdfz/lorenz/internal/contexts"
 	"github.com/cdfz-format/cdfz/lorenz/internal/predict"
 )
 
@@ -193,16 +194,30 @@ func makeVectors(t *testing.T) map[string]vector {
 		dims   []int
 		masked bool
 		step   float64
+		pred   predict.Predictor
+		cells  []int // plane and cell
 	}{
-		{"line", Int16, []int{1000}, false, 1},
-		{"plane", Float32, []int{17, 70}, false, 1},
-		{"planes", Int32, []int{4, 9, 65}, false, 1},
-		{"turned", Int8, []int{45, 5, 7}, false, 1},
-		{"wide", Float64, []int{30, 40}, false, 1},
-		{"zeros", Int64, []int{12, 80}, false, 1 << 20},
-		{"masked", Int32, []int{3, 12, 37}, true, 1},
-		{"maskedturned", Float64, []int{99, 8}, true, 1},
-		{"maskedzeros", Int32, []int{900}, true, 16},
+		{name: "line", ty: Int16, dims: []int{1000}, step: 1},
+		{name: "plane", ty: Float32, dims: []int{17, 70}, step: 1},
+		{name: "planes", ty: Int32, dims: []int{4, 9, 65}, step: 1},
+		{name: "turned", ty: Int8, dims: []int{45, 5, 7}, step: 1},
+		{name: "wide", ty: Float64, dims: []int{30, 40}, step: 1},
+		{name: "zeros", ty: Int64, dims: []int{12, 80}, step: 1 << 20},
+		{name: "masked", ty: Int32, dims: []int{3, 12, 37}, masked: true, step: 1},
+		{name: "maskedturned", ty: Float64, dims: []int{99, 8}, masked: true, step: 1},
+		{name: "maskedzeros", ty: Int32, dims: []int{900}, masked: true, step: 16},
+		{name: "linecells", ty: Int16, dims: []int{1000}, step: 1, cells: []int{1000, 120}},
+		{name: "planecells", ty: Float32, dims: []int{17, 70}, step: 1, pred: chain(1, 70), cells: []int{1190, 350}},
+		{name: "planescells", ty: Int32, dims: []int{4, 13, 65}, step: 1, pred: chain(1, 845), cells: []int{845, 195}},
+		{name: "fourcells", ty: Int32, dims: []int{3, 4, 5, 64}, step: 1, pred: chain(1280), cells: []int{1280, 448}},
+		{name: "narrowcells", ty: Int32, dims: []int{5, 9, 33}, step: 1, pred: chain(297), cells: []int{297, 33}},
+		{name: "widecells", ty: Float64, dims: []int{30, 40}, step: 1, cells: []int{1200, 480}},
+		{name: "zeroscells", ty: Int64, dims: []int{12, 80}, step: 1 << 20, cells: []int{960, 240}},
+		{name: "maskedcells", ty: Int32, dims: []int{3, 12, 37}, masked: true, step: 1, pred: chain(1, 444), cells: []int{444, 148}},
+		{name: "maskedzeroscells", ty: Int32, dims: []int{900}, masked: true, step: 16, cells: []int{900, 300}},
+		{name: "floatcells", ty: Float32, dims: []int{4, 12, 40}, step: 0.3, cells: []int{480, 160},
+			pred: predict.Predictor{Float: predict.Float{Kind: 4, Row: 40, Plane: 480}}},
+		{name: "bandcells", ty: Float32, dims: []int{4, 12, 40}, step: 1, pred: chain(480), cells: []int{480, 480}},
 	} {
 		n := 1
 		for _, d := range v.dims {
@@ -217,7 +232,14 @@ func makeVectors(t *testing.T) map[string]vector {
 			}
 			raw = appendValue(raw, v.ty, x)
 		}
-		encode := func(raw []byte) []byte { return contextual(raw, v.ty, v.dims) }
+		l := predict.Whole(n)
+		if v.cells != nil {
+			l = cells(n, v.cells[0], v.cells[1])
+		}
+		if v.pred.Chain == nil && !v.pred.IsFloat() {
+			v.pred = chain(1)
+		}
+		encode := func(raw []byte) []byte { return contextual(raw, v.ty, v.dims, v.pred, l) }
 		out["contexts"+v.name] = vector{Params{Type: v.ty, Dims: v.dims}, raw, encode(raw), encode}
 	}
 	contextFaults(func(name string, dims []int, enc []byte, ok bool) {
@@ -275,25 +297,27 @@ func writeReferences[T lane](s *shape, c *coder[T], raw []byte) []byte {
 }
 
 // contextual encodes a block in modeContexts, which the encoder does not try in small blocks.
-func contextual(raw []byte, ty Type, dims []int) []byte {
+func contextual(raw []byte, ty Type, dims []int, pred predict.Predictor, l predict.Layout) []byte {
 	s := shape{typ: ty, size: ty.Size(), dims: dims, n: len(raw) / ty.Size(), choices: choicesFor(Thorough, ty, 1<<20)}
 	if s.size == 8 {
 		c := coder[uint64]{u: make([]uint64, s.n)}
 		loadBits64(c.u, raw)
-		return writeContexts(&s, &c, raw)
+		return writeContexts(&s, &c, raw, pred, l)
 	}
 	c := coder[uint32]{u: make([]uint32, s.n)}
 	loadBits32(c.u, raw, ty)
-	return writeContexts(&s, &c, raw)
+	return writeContexts(&s, &c, raw, pred, l)
 }
 
-func writeContexts[T lane](s *shape, c *coder[T], raw []byte) []byte {
+func writeContexts[T lane](s *shape, c *coder[T], raw []byte, pred predict.Predictor, l predict.Layout) []byte {
 	findSpecials(s, c)
-	x := candidate[T]{mode: modeContexts, kind: mapOrder, y: lanesOf(nil, c.u, s), pred: predict.Predictor{Chain: []int{1}}}
-	c.loadContexts(s, &x)
+	x := candidate[T]{mode: modeContexts, kind: mapOrder, y: lanesOf(nil, c.u, s), u: c.u, pred: pred}
+	c.loadContexts(s, &x, l, contexts.ShapeOf(s.dims).Cut(l.Plane, l.Cell))
 	c.ctx.Estimate()
-	return c.write(s, nil, raw, &x, x.pred.Layout(s.n), false)
+	return c.write(s, nil, raw, &x, l, false)
 }
+
+func chain(strides ...int) predict.Predictor { return predict.Predictor{Chain: strides} }
 
 // TestVectors checks that the vectors on disk decode as expected, and that the encoder
 // still writes the same bytes.

@@ -2,6 +2,8 @@
 
 The sixteen elements of a step are decoded at once. It takes about 5 µs per residual.
 """
+import copy
+
 import numpy as np
 
 from ._errors import need
@@ -36,7 +38,7 @@ class TableBits:
 
 
 class Rows:
-    """How the elements of a block are arranged in rows."""
+    """How the elements of a block, or of a column of its cells, are arranged in rows."""
 
     def __init__(self, shape):
         dims = [int(d) for d in shape if d > 1]
@@ -46,12 +48,34 @@ class Rows:
         self.row = first if self.turned else last
         self.dims = min(len(dims), 3)
         self.plane = 1 if self.dims < 3 else last if self.turned else dims[-2]
-        need(self.row >= LEAST_ROW, f"mode 8: rows of {self.row} elements, expected at least {LEAST_ROW}")
-        need(max(self.row, self.row * self.plane) <= MOST_ROW, f"mode 8: rows or planes of more than {MOST_ROW} elements")
         n = 1
         for d in dims:
             n *= d
         self.rows = n // self.row
+
+    def check(self):
+        need(self.row >= LEAST_ROW, f"mode 8: rows of {self.row} elements, expected at least {LEAST_ROW}")
+        need(max(self.row, self.row * self.plane) <= MOST_ROW, f"mode 8: rows or planes of more than {MOST_ROW} elements")
+
+    def columns(self, plane, cell):
+        """The columns of planes that are cut into cells."""
+        need(not self.turned, "mode 8: cells of rows along the first dimension")
+        n = self.row * self.rows
+        if self.dims == 1:
+            need(plane == n, "mode 8: planes of a block of one dimension")
+        else:
+            need(plane % self.row == 0 and cell % self.row == 0, "mode 8: cells that are not whole rows")
+        for at in range(0, plane, cell):
+            width = min(cell, plane - at)
+            column = copy.copy(self)
+            if self.dims == 1:
+                column.row = width
+            each = width // column.row
+            column.rows = n // plane * each
+            if self.dims == 3:
+                column.plane = max(min(self.plane, each), 2)
+            column.check()
+            yield column
 
     def arrange(self, a):
         """Returns the rows of an array of elements. Writing to them changes the array."""
@@ -85,9 +109,22 @@ def read_table(bits, classes, slots):
         at += size
 
 
-def read_contexts(r, shape, n, masked, lane):
-    """The residuals of n elements, 0 for those that are masked. lane: bits of a lane."""
+def read_zeros(bits, n, lane):
+    """The trailing zeros of the groups of n positions."""
+    k, t, zeros = bits.get(3), 0, []
+    for _ in range(-(-n // GROUP)):
+        t += bits.difference(k)
+        need(0 <= t < lane, "trailing zeros longer than a lane")
+        zeros.append(t)
+    return zeros
+
+
+def read_contexts(r, shape, n, masked, lane, order=None, plane=None, cell=None):
+    """The residuals of n elements, 0 for those that are masked. lane: bits of a lane. order: that of the cells of
+    planes, if they are shorter."""
     rows = Rows(shape)
+    columns = [rows] if order is None else list(rows.columns(plane, cell))
+    columns[0].check()
     taps = rows.taps()
     options = r.byte("options")
     need(options <= ZEROS, f"unknown options {options}")
@@ -110,18 +147,44 @@ def read_contexts(r, shape, n, masked, lane):
                 p = bits.get(5)
                 need(p, "tables: a probability of 0")
             signs[27 * i + 13 if rows.dims == 1 else i, k] = p
-    zeros = None
-    if options & ZEROS:
-        k, t, zeros = bits.get(3), 0, []
-        for _ in range(-(-n // GROUP)):
-            t += bits.difference(k)
-            need(0 <= t < lane, "trailing zeros longer than a lane")
-            zeros.append(t)
+    model = weights, context, tables, signs
+    if order is None:
+        zeros = read_zeros(bits, n, lane) if options & ZEROS else None
+        r.take((bits.at + 7) // 8, "tables")
+        x = r.array("<u4", STRIPES, "states")
+        words = r.array("<u2", r.uv("words", (len(r.data) - r.at) // 2), "words")
+        coded = None if masked is None else ~rows.arrange(np.asarray(masked))
+        classes, marks = read_column(rows, *model, x, words, coded)
+        y = low_bits(r.data[r.at:], classes, marks, zeros, 0)
+        r.at = len(r.data)
+        out = np.empty(n, np.uint64)
+        rows.arrange(out)[:] = y.reshape(rows.rows, rows.row)
+        return out.astype(np.uint64 if lane == 64 else np.uint32)
     r.take((bits.at + 7) // 8, "tables")
-    x = r.array("<u4", STRIPES, "states").astype(np.uint32)
-    need((x >= 1 << 16).all(), "a state below 2^16")
-    words = r.array("<u2", r.uv("words", (len(r.data) - r.at) // 2), "words").astype(np.uint32)
+    lengths = [(r.uv("words", len(r.data)), r.uv("low bits", len(r.data))) for _ in columns]
+    coded = None if masked is None else ~np.asarray(masked)[order]
+    parts, at = [], 0
+    for column, (count, length) in zip(columns, lengths):
+        x = r.array("<u4", STRIPES, "states")
+        words = r.array("<u2", count, "words")
+        low = r.take(length, "low bits")
+        size = column.row * column.rows
+        classes, marks = read_column(column, *model, x, words,
+                                     None if coded is None else column.arrange(coded[at:at + size]))
+        zeros, bits = None, TableBits(low)
+        if options & ZEROS:
+            zeros = read_zeros(bits, size, lane)
+        parts.append(low_bits(low, classes, marks, zeros, bits.at))
+        at += size
+    out = np.empty(n, np.uint64)
+    out[order] = np.concatenate(parts)
+    return out.astype(np.uint64 if lane == 64 else np.uint32)
 
+
+def read_column(rows, weights, context, tables, signs, x, words, coded):
+    """The classes of the positions, and their signs. coded: whether the elements of the rows are, or None for all."""
+    x, words, taps = x.astype(np.uint32), words.astype(np.uint32), rows.taps()
+    need((x >= 1 << 16).all(), "a state below 2^16")
     row, long = rows.row, rows.row % STRIPES
     starts = np.array([q * (row // STRIPES) + min(q, long) for q in range(STRIPES)])
     clamp = lambda c: np.clip(c, 0, row - 1)
@@ -129,7 +192,6 @@ def read_contexts(r, shape, n, masked, lane):
     mags = np.zeros((rows.rows + 1, row), np.float32)          # row g is mags[g + 1]
     marks = np.full((rows.rows + 1, row), NONE, np.uint32)
     classes = np.zeros((rows.rows, row), np.uint32)
-    coded = None if masked is None else ~rows.arrange(np.asarray(masked))
     used = 0
     for g in range(rows.rows):
         before = lambda k: g + 1 - k if k <= g else g
@@ -173,20 +235,17 @@ def read_contexts(r, shape, n, masked, lane):
             classes[g, c] = s
     need(used == len(words), "words: some are left")
     need((x == 1 << 16).all(), "states: other ones at the end")
-    y = low_bits(r, classes.ravel(), zeros)
-    y = np.where(marks[1:].ravel() == NEGATIVE, -y, y)
-    out = np.empty(n, np.uint64)
-    rows.arrange(out)[:] = y.reshape(rows.rows, row)
-    return out.astype(np.uint64 if lane == 64 else np.uint32)
+    return classes.ravel(), marks[1:].ravel()
 
 
-def low_bits(r, s, zeros):
-    """The absolute values of residuals with classes s."""
+def low_bits(data, s, marks, zeros, at):
+    """The residuals with classes s, whose low bits begin at bit at and take up the rest of data."""
     b = np.maximum(s.astype(np.int64) >> 1, 1) - 1
     t = np.zeros(len(s), np.int64) if zeros is None else np.repeat(np.array(zeros, np.int64), GROUP)[:len(s)]
     width = np.maximum(b - t, 0)
-    ends = np.cumsum(width)
-    data = r.take((int(ends[-1]) + 7) // 8, "low bits")
+    ends = at + np.cumsum(width)
+    need((int(ends[-1]) + 7) // 8 == len(data), "low bits of another length")
     y = Bits(data).get(ends - width, width.astype(U64)) << t.astype(U64)
     top = np.where(s < 2, s, 2 + (s & 1)).astype(U64)
-    return (top << b.astype(U64)) + np.where(width > 0, y, 0).astype(U64)
+    y = (top << b.astype(U64)) + np.where(width > 0, y, 0).astype(U64)
+    return np.where(marks == NEGATIVE, -y, y)

@@ -180,14 +180,15 @@ def decode_groups(r, p, mode):
     patches = read_patches(r, p) if flags & PATCHES else None
     need(mode == GROUPS or not flags & REPEATS, f"repeats in mode {mode}")
     need(mode != REFERENCES or not flags & CELLS, "cells in mode 5")
-    need(mode not in (ADAPTIVE, CONTEXTS) or cell == plane, f"cells shorter than planes in mode {mode}")
+    need(mode != ADAPTIVE or cell == plane, f"cells shorter than planes in mode {mode}")
+    order = by_cells(n, plane, cell) if cell < plane and (plane < n or mode == CONTEXTS) else None
     if mode == ADAPTIVE:
         masked = None if kinds is None else (kinds != 0).tolist()
         y = read_adaptive(r, n, masked, 8 * lane.itemsize, *p.neighbours)
         kept = None
     elif mode == CONTEXTS:
-        y = read_contexts(r, p.shape, n, None if kinds is None else kinds != 0, 8 * lane.itemsize)
-        kept = None
+        y = read_contexts(r, p.shape, n, None if kinds is None else kinds != 0, 8 * lane.itemsize, order, plane, cell)
+        kept = order = None
     else:
         kept = kinds
         used = n if kinds is None else int(np.count_nonzero(kinds == 0))
@@ -195,8 +196,7 @@ def decode_groups(r, p, mode):
             y = read_references(r, used, lane)
         else:
             y = read_repeats(r, used, lane) if flags & REPEATS else read_groups(r, used, lane)
-    if plane < n and cell < plane:
-        order = by_cells(n, plane, cell)
+    if order is not None:
         if kept is not None:
             order = order[kinds[order] == 0]
         z = np.zeros(n, lane)

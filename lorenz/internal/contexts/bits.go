@@ -96,4 +96,15 @@ func (w *bitWriter) differences(diffs []int) {
 	}
 }
 
+// zeros appends the trailing zeros of groups.
+func (w *bitWriter) zeros(list []uint8) {
+	diffs := make([]int, len(list))
+	last := 0
+	for i, t := range list {
+		diffs[i] = int(t) - last
+		last = int(t)
+	}
+	w.differences(diffs)
+}
+
 func zigzag(d int) uint { return uint(d<<1 ^ d>>63) }

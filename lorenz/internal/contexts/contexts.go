@@ -32,13 +32,20 @@ const (
 // halo is how many columns on both sides of a row neighbours may be.
 const halo = 2
 
-// Shape is the arrangement of a block in rows.
+// Shape is the arrangement of a block in rows, or that of one of its columns.
 type Shape struct {
 	dims   int // longer than 1, at most 3
 	row    int // C, elements of a row
 	rows   int
 	plane  int  // R, rows of a plane
 	turned bool // rows are along the first dimension
+
+	// With cells, which are shorter than planes:
+	cut   bool
+	jump  int // elements of a plane, of those that are cut into cells
+	cell  int // elements of a cell
+	first int // of a column: its first element
+	each  int // of a column: rows of its cell in a plane
 }
 
 // ShapeOf returns the rows of a block.
@@ -66,23 +73,78 @@ func ShapeOf(dims []int) Shape {
 		}
 	}
 	s.rows = n / s.row
+	s.each = s.rows
+	return s
+}
+
+// Cut returns the shape of a block with cells, whose columns are coded apart.
+func (s Shape) Cut(plane, cell int) Shape {
+	if cell < plane {
+		s.cut, s.jump, s.cell = true, plane, cell
+	}
 	return s
 }
 
 // Valid reports whether blocks of this shape can have the mode.
 func (s Shape) Valid() bool {
-	return s.row >= leastRow && s.plane <= mostRow/s.row
+	if !s.cut {
+		return s.row >= leastRow && s.plane <= mostRow/s.row
+	}
+	if s.dims == 0 || s.turned || s.dims == 1 && s.jump < s.row || s.dims > 1 && (s.jump%s.row > 0 || s.cell%s.row > 0) {
+		return false
+	}
+	return s.Column(0).Valid() && s.Column(s.Columns()-1).Valid()
 }
 
-// N returns the elements of a block.
+// Ranged reports whether the elements of a column are in the order of its rows, so that the first ones can be decoded
+// alone.
+func (s Shape) Ranged() bool { return !s.turned }
+
+// Unit returns the elements of which cells must have a multiple.
+func (s Shape) Unit() int {
+	if s.dims == 1 {
+		return 1
+	}
+	return s.row
+}
+
+// Columns returns how many columns there are: 1 without cells.
+func (s Shape) Columns() int {
+	if !s.cut {
+		return 1
+	}
+	return (s.jump-1)/s.cell + 1
+}
+
+// Column returns the shape of a column, which has the same cell of each plane.
+func (s Shape) Column(q int) Shape {
+	if !s.cut {
+		return s
+	}
+	n := s.N()
+	s.first = q * s.cell
+	width := min(s.cell, s.jump-s.first)
+	if s.dims == 1 {
+		s.row = width
+	}
+	s.each = width / s.row
+	s.rows = n / s.jump * s.each
+	if s.dims == 3 {
+		s.plane = max(min(s.plane, s.each), 2)
+	}
+	s.cut = false
+	return s
+}
+
+// N returns the elements of a block or a column.
 func (s Shape) N() int { return s.row * s.rows }
 
-// at returns the first element of a row, and the distance to the next.
+// at returns the first element of a row of a column, and the distance to the next.
 func (s Shape) at(row int) (first, step int) {
 	if s.turned {
 		return row, s.rows
 	}
-	return row * s.row, 1
+	return s.first + row/s.each*s.jump + row%s.each*s.row, 1
 }
 
 // steps returns the elements of the longest stripe, and how many stripes are longer than the others.

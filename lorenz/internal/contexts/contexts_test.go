@@ -21,8 +21,7 @@ func noise[T entropy.Lane](n int, scale float64, shift int, rng *rand.Rand) []T 
 	return r
 }
 
-func roundTrip[T entropy.Lane](t testing.TB, r []T, dims []int, runs []Run) []byte {
-	s := ShapeOf(dims)
+func roundTrip[T entropy.Lane](t testing.TB, r []T, s Shape, runs []Run) []byte {
 	require.True(t, s.Valid())
 	var masked []uint64
 	if len(runs) > 0 {
@@ -39,31 +38,63 @@ func roundTrip[T entropy.Lane](t testing.TB, r []T, dims []int, runs []Run) []by
 	e.Estimate()
 	enc := e.Append(nil)
 	var d Decoder[T]
+	require.True(t, d.Open(&entropy.Reader{Buf: enc}, s))
+	want := r
+	if s.cut {
+		want = make([]T, len(r))
+		arrange(s, want, r)
+	}
 	got := make([]T, len(r))
-	require.True(t, d.Decode(&entropy.Reader{Buf: enc}, got, s, masked, nil))
-	require.Equal(t, r, got)
+	at := 0
+	for q := range s.Columns() {
+		n := s.Column(q).N()
+		require.True(t, d.Decode(got[at:at+n], q, masked, nil))
+		at += n
+	}
+	require.Equal(t, want, got)
+	for q := s.Columns() - 1; q >= 0 && s.Ranged(); q -= 1 + s.Columns()/3 {
+		n := s.Column(q).N()
+		at := 0
+		for p := range q {
+			at += s.Column(p).N()
+		}
+		n = n/3 + 1
+		require.True(t, d.Decode(got[:n], q, masked, nil))
+		require.Equal(t, want[at:at+n], got[:n])
+	}
 	return enc
 }
 
 func testShapes[T entropy.Lane](t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	for _, dims := range [][]int{{32}, {33}, {47}, {1, 1000}, {40000}, {40, 50}, {300, 70}, {100, 20}, {20, 100}, {4, 40, 48}, {90, 9, 7}, {3, 4, 5, 6, 64}, {2, 2, 32}} {
-		n := 1
+	for _, c := range []struct{ dims, cells []int }{
+		{dims: []int{32}}, {dims: []int{33}}, {dims: []int{47}}, {dims: []int{1, 1000}}, {dims: []int{40000}}, {dims: []int{40, 50}},
+		{dims: []int{300, 70}}, {dims: []int{100, 20}}, {dims: []int{20, 100}}, {dims: []int{4, 40, 48}}, {dims: []int{90, 9, 7}},
+		{dims: []int{3, 4, 5, 6, 64}}, {dims: []int{2, 2, 32}},
+		{[]int{1000}, []int{1000, 120}}, {[]int{1000}, []int{1000, 968}}, {[]int{40, 64}, []int{2560, 640}}, {[]int{40, 64}, []int{1280, 192}},
+		{[]int{4, 40, 48}, []int{7680, 480}}, {[]int{4, 40, 48}, []int{1920, 144}}, {[]int{4, 40, 48}, []int{1920, 48}},
+		{[]int{3, 4, 5, 64}, []int{1280, 448}}, {[]int{3, 4, 5, 64}, []int{320, 64}},
+	} {
+		dims, n := c.dims, 1
 		for _, d := range dims {
 			n *= d
 		}
+		s := ShapeOf(dims)
+		if c.cells != nil {
+			s = s.Cut(c.cells[0], c.cells[1])
+		}
 		for _, scale := range []float64{0, 0.1, 5, 1e5} {
 			for _, shift := range []int{0, 7} {
-				t.Run(fmt.Sprint(dims, scale, shift), func(t *testing.T) {
+				t.Run(fmt.Sprint(c, scale, shift), func(t *testing.T) {
 					r := noise[T](n, scale, shift, rng)
-					roundTrip(t, r, dims, nil)
+					roundTrip(t, r, s, nil)
 					var runs []Run
 					for at := rng.IntN(40); at < n; at += rng.IntN(200) + 1 {
 						end := min(n, at+1+rng.IntN(90))
 						runs = append(runs, Run{at, end})
 						at = end
 					}
-					roundTrip(t, r, dims, runs)
+					roundTrip(t, r, s, runs)
 				})
 			}
 		}
@@ -74,7 +105,7 @@ func testShapes[T entropy.Lane](t *testing.T) {
 				r[i] = T(1) << (entropy.LaneBits[T]() - 1)
 			}
 		}
-		roundTrip(t, r, dims, nil)
+		roundTrip(t, r, s, nil)
 	}
 }
 
@@ -91,12 +122,13 @@ func BenchmarkDecode(b *testing.B) {
 			n *= d
 		}
 		r := noise[uint32](n, 300, 0, rng)
-		enc := roundTrip(b, r, dims, nil)
+		enc := roundTrip(b, r, ShapeOf(dims), nil)
 		b.Run(fmt.Sprint(dims), func(b *testing.B) {
 			b.SetBytes(int64(4 * n))
 			var d Decoder[uint32]
 			for b.Loop() {
-				d.Decode(&entropy.Reader{Buf: enc}, r, ShapeOf(dims), nil, nil)
+				d.Open(&entropy.Reader{Buf: enc}, ShapeOf(dims))
+				d.Decode(r, 0, nil, nil)
 			}
 		})
 	}

@@ -11,7 +11,11 @@ type Run struct{ Start, End int }
 
 // Encoder encodes blocks. It keeps its memory from block to block.
 type Encoder[T entropy.Lane] struct {
-	shape   Shape
+	whole   Shape   // of the block
+	shape   Shape   // of the column that is looked at
+	column  int     // which it is
+	base    int     // positions before it
+	origin  int     // place of its first row in mags, signs and logs
 	r       []T     // residuals, in the order of the positions
 	turned  []T     // buffer for these
 	class   []uint8 // of the positions
@@ -20,11 +24,12 @@ type Encoder[T entropy.Lane] struct {
 	coded   int     // residuals
 	mags    []float32
 	signs   []uint8
-	logs    []uint8 // classes; these three have two columns on both sides, and a row before the first
+	logs    []uint8 // classes; rows of these three have two elements more on both sides, and a column a row before its first
 	sums    []float32
 	context []uint8 // of each position
 	zeros   []uint8
 
+	parts  []byte // of the columns
 	model  model
 	words  []uint16
 	bins   [expectRange]uint8
@@ -51,49 +56,92 @@ type table struct {
 	size   [128]uint32
 }
 
-// place returns the place of element c of a row in mags, signs and logs.
-func (e *Encoder[T]) place(row, c int) int { return (row+1)*(e.shape.row+2*halo) + halo + c }
+// place returns the place of element c of a row of the column in mags, signs and logs.
+func (e *Encoder[T]) place(row, c int) int { return e.origin + row*(e.shape.row+2*halo) + halo + c }
+
+// first goes to the first column.
+func (e *Encoder[T]) first() {
+	e.shape, e.column, e.base = e.whole.Column(0), 0, 0
+	e.origin = e.shape.row + 2*halo
+}
+
+// following goes to the next column, or returns false after the last one.
+func (e *Encoder[T]) following() bool {
+	if e.column++; e.column == e.whole.Columns() {
+		return false
+	}
+	e.base += e.shape.N()
+	e.origin += e.shape.rows * (e.shape.row + 2*halo)
+	e.shape = e.whole.Column(e.column)
+	e.origin += e.shape.row + 2*halo
+	return true
+}
+
+// eachColumn visits the columns.
+func (e *Encoder[T]) eachColumn(visit func()) {
+	e.first()
+	for visit(); e.following(); {
+		visit()
+	}
+}
 
 // Load prepares to encode the residuals r of all elements. It refers to r until the next call.
 func (e *Encoder[T]) Load(r []T, s Shape, masked []Run) {
-	e.shape, e.r, e.active, e.coded = s, r, nil, len(r)
-	if s.turned {
+	e.whole, e.r, e.active, e.coded = s, r, nil, len(r)
+	if s.turned || s.cut {
 		e.turned = entropy.Grow(e.turned, len(r))
-		for g := range s.rows {
-			line := e.turned[g*s.row : (g+1)*s.row]
-			for i := range line {
-				line[i] = r[i*s.rows+g]
-			}
-		}
+		arrange(s, e.turned, r)
 		e.r = e.turned
 	}
 	if len(masked) > 0 {
-		e.masks = entropy.Grow(e.masks, len(r))
-		e.active = e.masks
+		e.masks = entropy.Grow(e.masks, 2*len(r))
+		e.active = e.masks[:len(r)]
 		for i := range e.active {
 			e.active[i] = true
 		}
 		for _, m := range masked {
 			e.coded -= m.End - m.Start
-			for i := m.Start; i < m.End; i++ {
-				p := i
-				if s.turned {
-					p = i%s.rows*s.row + i/s.rows
-				}
-				e.active[p] = false
-			}
+			clear(e.active[m.Start:m.End])
+		}
+		if s.turned || s.cut {
+			arrange(s, e.masks[len(r):], e.active)
+			e.active = e.masks[len(r):]
 		}
 	}
-	size := (s.rows + 1) * (s.row + 2*halo)
+	size := 0
+	e.eachColumn(func() { size += (e.shape.rows + 1) * (e.shape.row + 2*halo) })
 	e.class = entropy.Grow(e.class, len(r))
 	e.mags, e.signs, e.logs = entropy.Grow(e.mags, size), entropy.Grow(e.signs, size), entropy.Grow(e.logs, size)
-	clear(e.mags[:s.row+2*halo])
-	clear(e.logs[:s.row+2*halo])
-	for i := range e.signs[:s.row+2*halo] {
-		e.signs[i] = none
+	e.eachColumn(func() {
+		from, to := e.place(-1, -halo), e.place(0, -halo)
+		clear(e.mags[from:to])
+		clear(e.logs[from:to])
+		for i := range e.signs[from:to] {
+			e.signs[from+i] = none
+		}
+		for g := range e.shape.rows {
+			e.loadRow(g)
+		}
+	})
+}
+
+// arrange copies elements to their positions.
+func arrange[V any](s Shape, to, from []V) {
+	if s.turned {
+		for g := range s.rows {
+			line := to[g*s.row : (g+1)*s.row]
+			for i := range line {
+				line[i] = from[i*s.rows+g]
+			}
+		}
+		return
 	}
-	for g := range s.rows {
-		e.loadRow(g)
+	for q := range s.Columns() {
+		c := s.Column(q)
+		for g := 0; g < c.rows; g += c.each {
+			first, _ := c.at(g)
+			to = to[copy(to, from[first:first+c.each*c.row]):]
+		}
 	}
 }
 
@@ -102,7 +150,7 @@ func (e *Encoder[T]) loadRow(g int) {
 	s := e.shape
 	at := e.place(g, 0)
 	logs, mags, signs := e.logs[at-halo:at+s.row+halo], e.mags[at-halo:at+s.row+halo], e.signs[at-halo:at+s.row+halo]
-	p := g * s.row
+	p := e.base + g*s.row
 	for c, v := range e.r[p : p+s.row] {
 		x := signed(v)
 		neg := x >> 63
@@ -157,14 +205,14 @@ func (s Shape) eachStripe(visit func(start, n int)) {
 
 // Append appends the residuals with the weights and contexts of Estimate.
 func (e *Encoder[T]) Append(dst []byte) []byte {
-	s, m := e.shape, &e.model
+	m := &e.model
 	for k := range m.tables {
 		clear(m.tables[k].size[:])
 	}
-	e.context = entropy.Grow(e.context, s.N())
-	for g := range s.rows {
+	e.context = entropy.Grow(e.context, len(e.r))
+	e.eachRow(1, func(g int) {
 		sums := e.expectations(g)
-		p := g * s.row
+		p := e.base + g*e.shape.row
 		for c, v := range sums {
 			if e.active == nil || e.active[p+c] {
 				k := m.expect[expectation(v)]
@@ -172,7 +220,7 @@ func (e *Encoder[T]) Append(dst []byte) []byte {
 				m.tables[k].size[e.class[p+c]]++
 			}
 		}
-	}
+	})
 	e.drop()
 	e.lowBits()
 	e.signBits(1)
@@ -180,7 +228,7 @@ func (e *Encoder[T]) Append(dst []byte) []byte {
 	if len(e.zeros) > 0 {
 		options |= hasZeros
 	}
-	taps := len(s.taps())
+	taps := len(e.whole.taps())
 	dst = append(dst, options, m.weights.w, m.weights.ww)
 	dst = append(append(dst, m.weights.taps[:taps]...), byte(len(m.boundaries)))
 	for _, x := range m.boundaries[1:] {
@@ -191,7 +239,7 @@ func (e *Encoder[T]) Append(dst []byte) []byte {
 		m.tables[k].choose()
 		m.tables[k].write(&w)
 	}
-	for x := range s.signs() {
+	for x := range e.whole.signs() {
 		for k := 1; k < 3; k++ {
 			p := m.signs[x][k]
 			if p == signSlots/2 {
@@ -201,18 +249,38 @@ func (e *Encoder[T]) Append(dst []byte) []byte {
 			w.put(1|uint64(p)<<1, 1+logSign)
 		}
 	}
-	if len(e.zeros) > 0 {
-		diffs := make([]int, len(e.zeros))
-		last := 0
-		for i, t := range e.zeros {
-			diffs[i] = int(t) - last
-			last = int(t)
-		}
-		w.differences(diffs)
+	zeros := e.zeros
+	if len(zeros) > 0 && !e.whole.cut {
+		w.zeros(zeros)
 	}
 	dst = w.finish()
-	dst = e.states(dst)
-	return e.appendLow(dst)
+	e.parts = e.parts[:0]
+	e.eachColumn(func() {
+		states, words := e.states()
+		for _, x := range states {
+			e.parts = binary.LittleEndian.AppendUint32(e.parts, x)
+		}
+		if !e.whole.cut {
+			e.parts = entropy.AppendUvarint(e.parts, uint64(len(words)))
+		} else {
+			dst = entropy.AppendUvarint(dst, uint64(len(words)))
+		}
+		for _, v := range words {
+			e.parts = binary.LittleEndian.AppendUint16(e.parts, v)
+		}
+		start := len(e.parts)
+		w := bitWriter{buf: e.parts}
+		groups := min((e.shape.N()+entropy.GroupLen-1)/entropy.GroupLen, len(zeros))
+		if groups > 0 && e.whole.cut {
+			w.zeros(zeros[:groups])
+		}
+		e.low(&w, zeros[:groups])
+		zeros = zeros[groups:]
+		if e.parts = w.finish(); e.whole.cut {
+			dst = entropy.AppendUvarint(dst, uint64(len(e.parts)-start))
+		}
+	})
+	return append(dst, e.parts...)
 }
 
 // drop removes contexts without residuals: those of a sample may be.
@@ -263,8 +331,8 @@ func (e *Encoder[T]) eachSign(g int, visit func(p, context int)) {
 	s.eachStripe(func(start, n int) {
 		west := none
 		for c := start; c < start+n; c++ {
-			if e.class[g*s.row+c] > 0 {
-				visit(g*s.row+c, each*west+s.signContext(e.signs, north+c, below+c))
+			if e.class[e.base+g*s.row+c] > 0 {
+				visit(e.base+g*s.row+c, each*west+s.signContext(e.signs, north+c, below+c))
 			}
 			west = int(e.signs[at+c])
 		}
@@ -276,10 +344,9 @@ func (e *Encoder[T]) signOf(p int) int {
 	return int(e.r[p]>>(entropy.LaneBits[T]()-1)) & 1
 }
 
-// states appends the states and the words.
-func (e *Encoder[T]) states(dst []byte) []byte {
+// states returns the states and the words of the column. The words are valid until the next call.
+func (e *Encoder[T]) states() (x [stripes]uint32, words []uint16) {
 	s, m := e.shape, &e.model
-	var x [stripes]uint32
 	for q := range x {
 		x[q] = leastState
 	}
@@ -287,12 +354,12 @@ func (e *Encoder[T]) states(dst []byte) []byte {
 	if cap(e.words) < s.N() {
 		e.words = make([]uint16, s.N())
 	}
-	words := e.words[:s.N()]
+	words = e.words[:s.N()]
 	at := len(words)
 	seg, longer := s.steps()
 	for g := s.rows - 1; g >= 0; g-- {
-		p := g * s.row
-		e.eachSign(g, func(p, context int) { sign[p-g*s.row] = uint8(m.signs[context][min(e.class[p], 2)]) })
+		p := e.base + g*s.row
+		e.eachSign(g, func(p, context int) { sign[p-e.base-g*s.row] = uint8(m.signs[context][min(e.class[p], 2)]) })
 		for j := seg; j >= 0; j-- {
 			width := stripes
 			if j == seg {
@@ -325,12 +392,5 @@ func (e *Encoder[T]) states(dst []byte) []byte {
 			}
 		}
 	}
-	for _, v := range x {
-		dst = binary.LittleEndian.AppendUint32(dst, v)
-	}
-	dst = entropy.AppendUvarint(dst, uint64(len(words)-at))
-	for _, v := range words[at:] {
-		dst = binary.LittleEndian.AppendUint16(dst, v)
-	}
-	return dst
+	return x, words[at:]
 }

@@ -15,8 +15,8 @@ func (e *Encoder[T]) Estimate() int {
 	e.fit()
 	// Rows at even distances, of about as many elements as pay off.
 	const enough = 8000
-	step := max(1, e.shape.N()/enough)
-	step = min(step, max(1, e.shape.rows/8))
+	step := max(1, len(e.r)/enough)
+	step = min(step, max(1, e.rows()/8))
 	used := e.bin(step)
 	if used == 0 {
 		return math.MaxInt
@@ -62,17 +62,16 @@ func expectation(v float32) int { return int(math.Float32bits(v)>>19-octaves) % 
 // bin counts the classes for each range of E in every row of a step, and returns how many residuals it counted. The
 // ranges have about equally many.
 func (e *Encoder[T]) bin(step int) int {
-	s := e.shape
 	var hist [expectRange]uint32
-	used := 0
-	e.context = entropy.Grow(e.context, s.N())
-	if cap(e.words) < s.N() {
-		e.words = make([]uint16, s.N())
+	used, n := 0, len(e.r)
+	e.context = entropy.Grow(e.context, n)
+	if cap(e.words) < n {
+		e.words = make([]uint16, n)
 	}
-	of := e.words[:s.N()] // E of each position; the words come later
+	of := e.words[:n] // E of each position; the words come later
 	e.eachRow(step, func(g int) {
 		sums := e.expectations(g)
-		p := g * s.row
+		p := e.base + g*e.shape.row
 		for c, v := range sums {
 			x := expectation(v)
 			of[p+c] = uint16(x)
@@ -95,8 +94,8 @@ func (e *Encoder[T]) bin(step int) int {
 		clear(e.counts[k][:])
 	}
 	e.eachRow(step, func(g int) {
-		p := g * s.row
-		for c, k := range e.class[p : p+s.row] {
+		p := e.base + g*e.shape.row
+		for c, k := range e.class[p : p+e.shape.row] {
 			if e.active == nil || e.active[p+c] {
 				e.counts[e.bins[of[p+c]]][k]++
 			}
@@ -107,9 +106,19 @@ func (e *Encoder[T]) bin(step int) int {
 
 // eachRow visits the rows at a distance, from the middle of the first on.
 func (e *Encoder[T]) eachRow(step int, visit func(g int)) {
-	for g := min(step/2, e.shape.rows-1); g < e.shape.rows; g += step {
-		visit(g)
-	}
+	next := min(step/2, e.rows()-1)
+	e.eachColumn(func() {
+		for ; next < e.shape.rows; next += step {
+			visit(next)
+		}
+		next -= e.shape.rows
+	})
+}
+
+// rows returns the rows of all columns.
+func (e *Encoder[T]) rows() (n int) {
+	e.eachColumn(func() { n += e.shape.rows })
+	return n
 }
 
 // merge joins adjacent ranges while that saves bits, and makes them contexts. It returns about how many bits all
@@ -229,7 +238,7 @@ func (e *Encoder[T]) occurs(k int) bool {
 // signBits chooses the probabilities of signs from some rows, and returns about how many bits all signs take.
 func (e *Encoder[T]) signBits(step int) int {
 	var counts [81][3][2]uint32
-	used, rows := 0, 0
+	used, rows, all := 0, 0, e.rows()
 	e.eachRow(step, func(g int) {
 		rows++
 		e.eachSign(g, func(p, context int) {
@@ -238,7 +247,7 @@ func (e *Encoder[T]) signBits(step int) int {
 		})
 	})
 	sum := 0
-	for x := range e.shape.signs() {
+	for x := range e.whole.signs() {
 		for k := 1; k < 3; k++ {
 			pos, neg := int(counts[x][k][0]), int(counts[x][k][1])
 			e.model.signs[x][k] = signSlots / 2
@@ -254,7 +263,7 @@ func (e *Encoder[T]) signBits(step int) int {
 				sum += logSign
 				n = cost
 			}
-			sum += n * e.shape.rows / rows
+			sum += n * all / rows
 		}
 	}
 	return sum

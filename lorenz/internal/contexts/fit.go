@@ -3,16 +3,22 @@ package contexts
 // fit chooses weights: those with which classes of neighbours come closest to that of an element.
 func (e *Encoder[T]) fit() {
 	const most = 2 + mostTaps + 1
-	s := e.shape
-	taps := s.taps()
+	taps := e.whole.taps()
 	n := 2 + len(taps) + 1 // the last one is the constant
 	var sums [most][most]int64
 	var right [most]int64
-	seg, longer := s.steps()
-	step := max(1, s.N()/sampled) | 1
+	step := max(1, len(e.r)/sampled) | 1
+	e.first()
+	s := e.shape
 	// Where the elements of the sample are in their rows changes from row to row.
-	for p := step / 2; p < s.N(); p += step {
-		g, c := p/s.row, p%s.row
+	for p := step / 2; p < len(e.r); p += step {
+		for p >= e.base+s.N() {
+			e.following()
+			s = e.shape
+			taps = s.taps()
+		}
+		g, c := (p-e.base)/s.row, (p-e.base)%s.row
+		seg, longer := s.steps()
 		if e.active != nil && !e.active[p] || e.inStripe(c, seg, longer) < 2 {
 			continue
 		}

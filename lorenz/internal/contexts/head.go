@@ -6,22 +6,22 @@ import (
 
 // head is what precedes the residuals.
 type head struct {
-	shape   Shape
-	list    []tap // with a weight that is not 0
-	factors []float32
+	used    []int     // neighbours in earlier rows with a weight that is not 0
+	factors []float32 // these
 	w, ww   float32
 	lut     [expectRange]uint32 // for each E, the first slot of its table
 	tables  []uint32            // for each slot: slots of its class << 20 | slots of the class before this one << 8 | class
 	signs   [81 * 4]uint32      // for each sign context: all slots, p for class 1, p for others
-	zeros   []uint8             // trailing zeros of each group of positions, or nil
-	last    int                 // the highest class of all tables
-	levels  [2 * 64]int
+	zeros   []uint8             // trailing zeros of each group of positions of a column; empty if there are none
+
+	hasZeros bool
+	last     int // the highest class of all tables
+	levels   [2 * 64]int
 }
 
 // read reads the head of a block with lanes of width bits.
 func (h *head) read(in *entropy.Reader, s Shape, width int) bool {
 	options := in.Byte()
-	h.shape = s
 	taps := s.taps()
 	w := in.Bytes(2 + len(taps))
 	count := int(in.Byte())
@@ -29,10 +29,10 @@ func (h *head) read(in *entropy.Reader, s Shape, width int) bool {
 		return false
 	}
 	h.w, h.ww = float32(w[0]), float32(w[1])
-	h.list, h.factors = h.list[:0], h.factors[:0]
-	for i, t := range taps {
+	h.used, h.factors = h.used[:0], h.factors[:0]
+	for i := range taps {
 		if w[2+i] != 0 {
-			h.list, h.factors = append(h.list, t), append(h.factors, float32(w[2+i]))
+			h.used, h.factors = append(h.used, i), append(h.factors, float32(w[2+i]))
 		}
 	}
 	from := 0
@@ -73,17 +73,25 @@ func (h *head) read(in *entropy.Reader, s Shape, width int) bool {
 			copy(h.signs[4*(27*w+9+3+1):][:4], h.signs[4*w:4*w+4])
 		}
 	}
-	if h.zeros = h.zeros[:0]; options&hasZeros != 0 {
-		k, t := b.get(3), 0
-		for range (s.N() + entropy.GroupLen - 1) / entropy.GroupLen {
-			if t += b.difference(uint(k)); t < 0 || t >= width {
-				return false
-			}
-			h.zeros = append(h.zeros, uint8(t))
-		}
+	h.zeros, h.hasZeros = h.zeros[:0], options&hasZeros != 0
+	if h.hasZeros && !s.cut && !h.readZeros(&b, s.N(), width) {
+		return false
 	}
 	in.Bytes((b.pos + 7) / 8)
 	return !in.Bad
+}
+
+// readZeros reads the trailing zeros of the groups of n positions.
+func (h *head) readZeros(b *bitReader, n, width int) bool {
+	h.zeros = h.zeros[:0]
+	k, t := uint(b.get(3)), 0
+	for range (n + entropy.GroupLen - 1) / entropy.GroupLen {
+		if t += b.difference(k); t < 0 || t >= width {
+			return false
+		}
+		h.zeros = append(h.zeros, uint8(t))
+	}
+	return true
 }
 
 // table reads a table of slots for some classes.

@@ -100,10 +100,9 @@ func (l *lowReader) ended() bool { return (l.pos+7)/8 == len(l.buf) }
 func (e *Encoder[T]) lowBits() int {
 	e.zeros = e.zeros[:0]
 	plain, count, sum := 0, 0, 0
-	for at := 0; at < len(e.r); at += entropy.GroupLen {
+	e.eachGroup(func(from, to int) {
 		var or T
-		end := min(at+entropy.GroupLen, len(e.r))
-		for p := at; p < end; p++ {
+		for p := from; p < to; p++ {
 			if k := e.class[p]; k > 0 {
 				or |= e.r[p]
 				plain += int(lowBits(k))
@@ -113,25 +112,30 @@ func (e *Encoder[T]) lowBits() int {
 		if or != 0 {
 			t = uint8(bits.TrailingZeros64(uint64(or)))
 			count, sum = count+1, sum+int(t)
-		} else if len(e.zeros) > 0 {
+		} else if from > e.base {
 			t = e.zeros[len(e.zeros)-1]
 		}
 		e.zeros = append(e.zeros, t)
-	}
+	})
 	if 4*sum <= count {
 		e.zeros = e.zeros[:0]
 		return plain
 	}
-	total, last := 0, 0
-	for g, t := range e.zeros {
+	total, last, g := 0, 0, 0
+	e.eachGroup(func(from, to int) {
+		t := e.zeros[g]
+		if from == e.base {
+			last = 0
+		}
 		total += 2 + 2*max(int(t)-last, last-int(t))
 		last = int(t)
-		for _, k := range e.class[g*entropy.GroupLen : min((g+1)*entropy.GroupLen, len(e.class))] {
+		for _, k := range e.class[from:to] {
 			if b := lowBits(k); b > uint(t) {
 				total += int(b) - int(t)
 			}
 		}
-	}
+		g++
+	})
 	if total >= plain {
 		e.zeros = e.zeros[:0]
 		return plain
@@ -139,22 +143,31 @@ func (e *Encoder[T]) lowBits() int {
 	return total
 }
 
-// appendLow appends the low bits.
-func (e *Encoder[T]) appendLow(dst []byte) []byte {
-	w := bitWriter{buf: dst}
+// eachGroup visits the positions of each group.
+func (e *Encoder[T]) eachGroup(visit func(from, to int)) {
+	e.eachColumn(func() {
+		n := e.base + e.shape.N()
+		for at := e.base; at < n; at += entropy.GroupLen {
+			visit(at, min(at+entropy.GroupLen, n))
+		}
+	})
+}
+
+// low writes the low bits of the column.
+func (e *Encoder[T]) low(w *bitWriter, zeros []uint8) {
 	t := uint(0)
-	for p, k := range e.class {
+	for i, k := range e.class[e.base : e.base+e.shape.N()] {
 		if k < 4 {
 			continue
 		}
-		if len(e.zeros) > 0 {
-			t = uint(e.zeros[p/entropy.GroupLen])
+		if len(zeros) > 0 {
+			t = uint(zeros[i/entropy.GroupLen])
 		}
 		b := lowBits(k)
 		if b <= t {
 			continue
 		}
-		x := signed(e.r[p])
+		x := signed(e.r[e.base+i])
 		v := uint64(max(x, -x)) >> t & (1<<(b-t) - 1)
 		if b -= t; b > 32 {
 			w.put(v&(1<<32-1), 32)
@@ -162,5 +175,4 @@ func (e *Encoder[T]) appendLow(dst []byte) []byte {
 		}
 		w.put(v, b)
 	}
-	return w.finish()
 }

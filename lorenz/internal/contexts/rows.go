@@ -14,6 +14,7 @@ type rowCoder struct {
 	stride int // of a row in mags and marks
 	ring   int // rows in them
 	row    kernels.Row
+	list   []tap     // neighbours in earlier rows with a weight
 	words  []byte    // which are left
 	mags   []float32 // magnitudes: 16 for each step, and two steps before and after a row
 	marks  []uint16  // sign << 8 | class, likewise
@@ -25,18 +26,12 @@ type rowCoder struct {
 	longer int // how many of these there are
 }
 
-// begin reads states and words.
-func (c *rowCoder) begin(in *entropy.Reader, h *head) bool {
-	s := h.shape
-	states := in.Bytes(4 * stripes)
-	n := in.Int(len(in.Buf) / 2)
-	c.words = in.Bytes(2 * n)
-	if in.Bad {
-		return false
-	}
-	c.row = kernels.Row{Lut: &h.lut, Slots: &h.tables[0], Signs: &h.signs, Taps: len(h.list)}
+// begin prepares to decode a column.
+func (c *rowCoder) begin(h *head, s Shape, p parts) bool {
+	c.words = p.words
+	c.row = kernels.Row{Lut: &h.lut, Slots: &h.tables[0], Signs: &h.signs, Taps: len(h.used)}
 	for i := range c.row.States {
-		c.row.States[i] = binary.LittleEndian.Uint32(states[4*i:])
+		c.row.States[i] = binary.LittleEndian.Uint32(p.states[4*i:])
 		if c.row.States[i] < leastState {
 			return false
 		}
@@ -44,6 +39,11 @@ func (c *rowCoder) begin(in *entropy.Reader, h *head) bool {
 	c.row.Factors[0], c.row.Factors[1] = h.w, h.ww
 	copy(c.row.Factors[2:], h.factors)
 	c.shape = s
+	taps := s.taps()
+	c.list = c.list[:0]
+	for _, i := range h.used {
+		c.list = append(c.list, taps[i])
+	}
 	c.seg, c.longer = s.steps()
 	for q := range c.starts {
 		c.starts[q] = q*c.seg + min(q, c.longer)
@@ -114,7 +114,7 @@ func (c *rowCoder) decode(h *head, row int) bool {
 		k.West[q] = 27 * none
 	}
 	var from [mostTaps]int
-	for i, t := range h.list {
+	for i, t := range c.list {
 		from[i] = c.rowBefore(row, t.rows) + t.col*stripes
 	}
 	done := 0
@@ -124,7 +124,7 @@ func (c *rowCoder) decode(h *head, row int) bool {
 		if c.active != nil {
 			k.Active = &c.active[0]
 		}
-		for i := range h.list {
+		for i := range c.list {
 			k.From[i] = &c.mags[from[i]]
 		}
 		k.N, k.Words, k.Left = c.seg, &c.words[0], len(c.words)
@@ -138,7 +138,7 @@ func (c *rowCoder) decode(h *head, row int) bool {
 			if c.active != nil {
 				k.Active = &c.active[o]
 			}
-			for i := range h.list {
+			for i := range c.list {
 				k.From[i] = &c.mags[from[i]+o]
 			}
 			k.N, k.Words = 1, &c.words[0]
