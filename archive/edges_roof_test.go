@@ -17,7 +17,7 @@ var roof = map[string][]string{
 	// What several verbs use.
 	"cataloguefile": {"archive", "cdf3", "cf", "internal/atomicfile", "./parquet", "slab"}, // catalogue and find
 	"choices":       {"archive", "cdf3", "filters", "lorenz"},                              // info and the page of serve
-	"cli":           {"archive", "archive/parity", "cdf3", "./hdf5plugin", "filters", "internal/atomicfile", "internal/observer", "internal/runlog", "internal/storage", "remote", "internal/s3", "internal/discovery"},
+	"cli":           {"archive", "archive/parity", "cdf3", "./hdf5plugin", "filters", "internal/atomicfile", "internal/kept", "internal/observer", "internal/runlog", "internal/storage", "remote", "internal/s3", "internal/discovery"},
 	"cli/chains": {"archive", "cdf3", "./cli", "./cli/display", "./cli/terminal", "filters",
 		"internal/spec", "internal/discovery"},
 	"cli/display": {},
@@ -53,7 +53,7 @@ var roof = map[string][]string{
 	"run/mountns": {"./fusefs"},
 	"serve/dap":   {"cdf3", "slab"}, // the protocol, for any source
 	"serve/page":  {"archive", "cdf3", "cf", "./choices", "./formats", "filters", "slab"},
-	"serve/server": {"archive", "./serve/dap", "./serve/page", "internal/filetime", "archive/archivefs",
+	"serve/server": {"archive", "./serve/dap", "./serve/page", "internal/filetime", "internal/kept", "archive/archivefs",
 		"archive/archivefs/joinedfiles", "internal/storage"},
 
 	// Verbs.

@@ -23,6 +23,7 @@ var edges = map[string][]string{
 	"internal/atomicfile":          {"internal/access", "internal/nofollow", "internal/future"}, // used by the command and by archive.WriteFile
 	"internal/filetime":            {},                                                          // receipts, states of verify and servers write times of files
 	"internal/future":              {},
+	"internal/kept":                {}, // open archives of servers, and members of joined files
 	"internal/pipeline":            {},
 	"internal/recycled":            {},
 	"cdf3":                         {"internal/recycled"},
@@ -120,12 +121,12 @@ var edges = map[string][]string{
 	"archive/repair": {"archive/parity", "archive/verify", "archive/internal/czip", "archive/internal/evidence", "archive/internal/fault",
 		"archive/internal/plan", "archive/internal/zarrview", "archive/internal/opening", "archive/internal/image", "blockidx", "cdf3", "filters", "internal/ioat", "unlimited", "internal/observer"},
 	// Datasets of many files open their members with archive, and name times with cf.
-	"archive/joined": {"archive", "cdf3", "cf", "internal/ioat", "internal/urls", "slab", "internal/future"},
+	"archive/joined": {"archive", "cdf3", "cf", "internal/ioat", "internal/kept", "internal/urls", "slab", "internal/future"},
 
 	"archive/parity":                {"archive/internal/czip", "archive/internal/fault", "archive/internal/plan", "internal/ioat", "internal/recycled"},
 	"archive/ncapi":                 {"archive", "cdf3", "slab"},                                                 // a nested module
 	"fleet/internal/fleet":          {"internal/atomicfile", "internal/retry", "internal/runlog", "internal/s3"}, // a nested module
-	"archive/archivefs":             {"archive", "archive/internal/read", "internal/nofollow"},
+	"archive/archivefs":             {"archive", "archive/internal/read", "internal/kept", "internal/nofollow"},
 	"archive/archivefs/joinedfiles": {"archive", "archive/archivefs", "archive/joined"},
 	"cf":                            {"cdf3", "slab"},
 	"cdl":                           {"cdf3", "cf", "slab"}, // text from headers and values, wherever they come from

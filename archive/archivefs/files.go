@@ -8,10 +8,12 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/internal/kept"
 )
 
 const (
-	maxIdle  = 64               // files kept open without users
+	maxIdle  = 64               // files kept open without users and holders
+	maxHeld  = 1 << 12          // files kept open without users that somebody holds; each takes about 15 kB
 	idleTime = 30 * time.Second // for which a file is kept; a deleted one takes disk space meanwhile
 	maxKinds = 1 << 16          // files whose kind is remembered; each takes about 300 bytes
 
@@ -33,9 +35,7 @@ type Archives struct {
 	format format
 	kinds  *lru.Cache[Ident, kind]
 
-	mu    sync.Mutex
-	files map[Ident]*File
-	used  int // files with users
+	files *kept.Pool[Ident, *File]
 }
 
 // kind tells whether a file is an archive, and of what.
@@ -49,7 +49,9 @@ type kind struct {
 
 func newArchives(f format) *Archives {
 	kinds, _ := lru.New[Ident, kind](maxKinds) // fails for no size only
-	return &Archives{Problems: Problems{cause: f.cause}, format: f, kinds: kinds, files: map[Ident]*File{}}
+	return &Archives{Problems: Problems{cause: f.cause}, format: f, kinds: kinds, files: kept.New[Ident, *File](kept.Limits{
+		Idle: int(min(maxIdle, kept.MaxOpen()/8)), Time: idleTime, Held: int(min(maxHeld, kept.MaxOpen()/4)),
+	})}
 }
 
 // File is an open netCDF file, which several may use.
@@ -59,11 +61,13 @@ type File struct {
 	Stored Stored
 	ID     Ident
 
-	users int         // guarded by the Archives
-	timer *time.Timer // closes the file if it has no users
+	item  *kept.Item[Ident, *File]
 	once  sync.Once
 	value any
 }
+
+// Close implements io.Closer for the pool. Users release a File.
+func (f *File) Close() error { return f.Stored.Close() }
 
 // Value returns the result of compute, which is called at most once for each open file.
 func (f *File) Value(compute func(*archive.File) any) any {
@@ -98,74 +102,83 @@ func (v *FS) Acquire(name string) (*File, error) {
 // use adds a user to the open file with the identity. If there is none, it adds opened, which
 // may be nil. If there is one, it closes opened.
 func (s *Archives) use(id Ident, opened *File) *File {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	f := s.files[id]
-	switch {
-	case f == nil && opened == nil:
-		return nil
-	case f == nil:
-		f = opened
-		s.files[id] = f
-	case opened != nil:
-		opened.Stored.Close()
-	}
-	if f.users++; f.users == 1 {
-		s.used++
-		if f.timer != nil {
-			f.timer.Stop()
-			f.timer = nil
+	if opened == nil {
+		if i := s.files.Use(id); i != nil {
+			return i.Value
 		}
+		return nil
+	}
+	opened.item = &kept.Item[Ident, *File]{Key: id, Value: opened}
+	f := s.files.Add(opened.item).Value
+	if f != opened {
+		opened.Close()
 	}
 	return f
 }
 
-// Release ends a use of a file.
-func (s *Archives) Release(f *File) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if f.users--; f.users > 0 {
-		return
+// AcquireAs is Acquire if the file is the one with the identity, else its error is ErrReplaced.
+func (v *FS) AcquireAs(name string, id Ident) (*File, error) {
+	info, err := fs.Stat(v.fsys, name)
+	if err != nil || IdentOf(name, info) != id {
+		return nil, ErrReplaced
 	}
-	s.used--
-	if len(s.files)-s.used > maxIdle {
-		for _, other := range s.files { // any one
-			if s.closeIdle(other) {
-				break
-			}
+	f, err := v.Acquire(name)
+	if err == nil && f.ID != id {
+		v.Release(f)
+		return nil, ErrReplaced
+	}
+	return f, err
+}
+
+// Held is a file that is read now and then. It stays open between the reads, however long they are apart, unless too
+// many are open. Then it is opened again by its name, as the file that it was.
+type Held struct {
+	v    *FS
+	name string
+	id   Ident
+
+	mu   sync.Mutex
+	item *kept.Item[Ident, *File] // the last one
+}
+
+// Hold returns a file that is acquired as Held. The name is that in the file system. The caller must close the Held,
+// and still release the File.
+func (v *FS) Hold(name string, f *File) *Held {
+	v.files.Hold(f.item)
+	return &Held{v: v, name: name, id: f.ID, item: f.item}
+}
+
+// Acquire returns the file, which the caller must release. The error is ErrReplaced if it had to be opened again and is
+// no longer there under its name, or one of opening it.
+func (h *Held) Acquire() (*File, error) {
+	f := h.v.use(h.id, nil)
+	if f == nil {
+		var err error
+		if f, err = h.v.AcquireAs(h.name, h.id); err != nil {
+			return nil, err
 		}
 	}
-	f.timer = time.AfterFunc(idleTime, func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.closeIdle(f)
-	})
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if f.item != h.item {
+		h.v.files.Hold(f.item)
+		h.v.files.Unhold(h.item)
+		h.item = f.item
+	}
+	return f, nil
 }
 
-// closeIdle closes a file if it has no users and reports whether it did. The caller holds the
-// lock.
-func (s *Archives) closeIdle(f *File) bool {
-	if f.users > 0 || s.files[f.ID] != f {
-		return false
-	}
-	delete(s.files, f.ID)
-	f.Stored.Close()
-	return true
-}
+// Close ends the holding. No Acquire may be active.
+func (h *Held) Close() { h.v.files.Unhold(h.item) }
 
-// Close closes the files without users. Files in use are closed some time after their last
-// Release.
-func (s *Archives) Close() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, f := range s.files {
-		s.closeIdle(f)
-	}
-}
+// Retain adds a use of a file in use, which the caller must release, too.
+func (s *Archives) Retain(f *File) { s.files.Retain(f.item) }
+
+// Release ends a use of a file.
+func (s *Archives) Release(f *File) { s.files.Release(f.item) }
+
+// Close closes the files without users. Files in use are closed after their last Release.
+func (s *Archives) Close() { _ = s.files.Close(func(Ident) bool { return true }) }
 
 // Len returns the number of open files and of those in use.
-func (s *Archives) Len() (open, used int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.files), s.used
-}
+func (s *Archives) Len() (open, used int) { return s.files.Len() }

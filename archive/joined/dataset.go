@@ -1,7 +1,6 @@
 package joined
 
 import (
-	"container/list"
 	"context"
 	"fmt"
 	"math"
@@ -19,16 +18,12 @@ type Options struct {
 	// Open are the options for all members. Its Shared is a cache for all of them; nil: one of 32 MiB.
 	// Its Name is not used.
 	Open archive.OpenOptions
-	// Members is the number of members that are kept open, in addition to those being read. 0 means 64:
-	// programs may often have no more than 1024 files open.
-	Members int
 	// Workers is the number of members that a read opens and reads at the same time. 0 means 8, or
 	// GOMAXPROCS if that is more: reads of URLs wait rather than compute.
 	Workers int
 }
 
 const (
-	defaultMembers = 64
 	defaultWorkers = 8
 	defaultCache   = 32 << 20
 	// memberIndex is the number of bytes of index pages kept for each open archive, unless the options
@@ -41,9 +36,6 @@ func (o *Options) complete() (Options, error) {
 	c := Options{}
 	if o != nil {
 		c = *o
-	}
-	if c.Members <= 0 {
-		c.Members = defaultMembers
 	}
 	if c.Workers <= 0 {
 		c.Workers = max(defaultWorkers, runtime.GOMAXPROCS(0))
@@ -95,7 +87,7 @@ func Open(ctx context.Context, desc *Description, open Opener, o *Options) (*Dat
 	if d.t, err = openTemplate(ctx, desc, open, &c); err != nil {
 		return nil, err
 	}
-	d.members = &members{t: d.t, opener: open, o: c.Open, most: c.Members, open: map[int]*member{}, idle: list.New()}
+	d.members = &members{t: d.t, opener: open, o: c.Open, open: map[*member]struct{}{}}
 	if d.first, err = d.members.acquire(ctx, 0); err != nil {
 		return nil, err
 	}
@@ -213,10 +205,9 @@ func (d *Dataset) File() *archive.File { return d.file }
 
 // Close closes the members. Reads that still need them fail.
 func (d *Dataset) Close() error {
+	if d.members.shut.Swap(true) {
+		return nil
+	}
 	d.members.release(d.first)
-	d.members.mu.Lock()
-	old := d.members.evict(0)
-	d.members.most = 0
-	d.members.mu.Unlock()
-	return closeAll(old)
+	return open().Close(func(k memberKey) bool { return k.of == d.members })
 }

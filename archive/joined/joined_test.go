@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 	"testing/iotest"
 
@@ -14,8 +15,43 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/internal/kept"
 	"github.com/cdfz-format/cdfz/slab"
 )
+
+// keep sets the number of members without users that are kept open.
+func keep(t *testing.T, n int) {
+	old := open
+	t.Cleanup(func() { open = old })
+	open = sync.OnceValue(func() *kept.Pool[memberKey, *member] { return kept.New[memberKey, *member](kept.Limits{Idle: n}) })
+}
+
+// TestTogether checks that all datasets together keep a bounded number of members open, and that a closed one keeps
+// none.
+func TestTogether(t *testing.T) {
+	keep(t, 3)
+	d := &folder{}
+	var names []string
+	for i := range 6 {
+		names = append(names, string(rune('a'+i))+".nc")
+		d.put(t, names[i], spec{from: i, n: 1}.build(t))
+	}
+	var sets []*Dataset
+	for range 5 {
+		ds := d.join(t, nil, names...)
+		_, err := slab.Read[int16](context.Background(), ds.File().Array(0), slab.Sel{})
+		require.NoError(t, err)
+		sets = append(sets, ds)
+		require.LessOrEqual(t, d.open, 3+len(sets)) // the first one of each
+	}
+	for i, ds := range sets {
+		require.NoError(t, ds.Close())
+		require.NoError(t, ds.Close(), "again")
+		require.LessOrEqual(t, d.open, 3+len(sets)-i-1)
+		_, _ = slab.Read[int16](context.Background(), ds.File().Array(0), slab.Sel{}) // may fail, and keeps nothing open
+	}
+	require.Zero(t, d.open)
+}
 
 // TestExisting joins files along their time, and compares the result with the file of all times.
 func TestExisting(t *testing.T) {
@@ -37,7 +73,8 @@ func TestExisting(t *testing.T) {
 				d.put(t, location, s.build(t))
 				names = append(names, location)
 			}
-			ds := d.join(t, &BuildOptions{Options: Options{Members: 1, Workers: 3}, Dim: "time"}, names...)
+			keep(t, 1)
+			ds := d.join(t, &BuildOptions{Options: Options{Workers: 3}, Dim: "time"}, names...)
 			sameFile(t, whole.build(t), ds)
 			require.NoError(t, ds.Close())
 			require.Zero(t, d.open)
@@ -170,7 +207,7 @@ func TestLazy(t *testing.T) {
 	desc, _, err := Build(context.Background(), names, d.opener, nil)
 	require.NoError(t, err)
 	d.opened = 0
-	ds, err := Open(context.Background(), desc, d.opener, &Options{Members: 4})
+	ds, err := Open(context.Background(), desc, d.opener, nil)
 	require.NoError(t, err)
 	require.LessOrEqual(t, d.opened, 2) // the first one, for its structure and for its values
 	q := ds.File().Array(0)
@@ -183,7 +220,7 @@ func TestLazy(t *testing.T) {
 	for i := range desc.Members {
 		desc.Members[i].Len = -1
 	}
-	ds, err = Open(context.Background(), desc, d.opener, &Options{Members: 4, Workers: 2})
+	ds, err = Open(context.Background(), desc, d.opener, &Options{Workers: 2})
 	require.NoError(t, err)
 	require.EqualValues(t, 50, ds.File().Header().NumRecs)
 	require.NoError(t, ds.Close())

@@ -1,51 +1,63 @@
 package joined
 
 import (
-	"container/list"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/internal/future"
+	"github.com/cdfz-format/cdfz/internal/kept"
 	"github.com/cdfz-format/cdfz/internal/urls"
 	"github.com/cdfz-format/cdfz/slab"
 )
+
+// maxMembers is the number of members of all datasets that are kept open, in addition to those being read:
+// programs may often have no more than 1024 files open.
+const maxMembers = 64
+
+// open has the open members of all datasets.
+var open = sync.OnceValue(func() *kept.Pool[memberKey, *member] {
+	return kept.New[memberKey, *member](kept.Limits{Idle: int(min(maxMembers, kept.MaxOpen()/8))})
+})
+
+type memberKey struct {
+	of *members
+	n  int
+}
 
 // members are the open members of a dataset. It is safe for concurrent use.
 type members struct {
 	t      *template
 	opener Opener
 	o      archive.OpenOptions
-	most   int // members kept open without users
+
+	shut atomic.Bool // the dataset is closed
 
 	mu     sync.Mutex
-	open   map[int]*member
-	idle   *list.List // of *member, the least recently used first
+	open   map[*member]struct{} // for stats
 	closed archive.Stats
 }
 
 // member is an open member.
 type member struct {
+	of    *members
 	n     int
 	ready *future.Future[struct{}] // once f, vars and close are set
 	f     *archive.File
 	vars  []int // the numbers of the first member's variables
 	close io.Closer
 
-	users int           // guarded by members.mu
-	place *list.Element // in members.idle, nil while there are users
+	item *kept.Item[memberKey, *member]
 }
 
 // array returns the values of the variable that has number v in the first member.
 func (m *member) array(v int) slab.Array { return m.f.Array(m.vars[v]) }
 
 // acquire opens member n, or returns it if it is open. The caller must release it.
-//
-// Members without users are kept open, up to a number. Those with users are as many as there are
-// concurrent reads.
 func (s *members) acquire(ctx context.Context, n int) (*member, error) {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -55,7 +67,7 @@ func (s *members) acquire(ctx context.Context, n int) (*member, error) {
 		if opens {
 			err := s.openMember(ctx, m)
 			if err != nil {
-				s.forget(m)
+				open().Forget(m.item) // so that the next user tries again
 			}
 			m.ready.Set(struct{}{}, err)
 		}
@@ -73,61 +85,31 @@ func (s *members) acquire(ctx context.Context, n int) (*member, error) {
 
 // use adds a user to a member. opens is true if the caller must open it.
 func (s *members) use(n int) (m *member, opens bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	m = s.open[n]
-	if m == nil {
-		m, opens = &member{n: n, ready: future.New[struct{}]()}, true
-		s.open[n] = m
+	mine := &member{of: s, n: n, ready: future.New[struct{}]()}
+	mine.item = &kept.Item[memberKey, *member]{Key: memberKey{s, n}, Value: mine}
+	m = open().Add(mine.item).Value
+	if s.shut.Load() {
+		open().Forget(m.item) // nobody else would
 	}
-	if m.place != nil {
-		s.idle.Remove(m.place)
-		m.place = nil
-	}
-	m.users++
-	return m, opens
-}
-
-// forget takes a member that did not open from the list, so that the next user tries again.
-func (s *members) forget(m *member) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.open, m.n)
+	return m, m == mine
 }
 
 // release ends a use of a member.
-func (s *members) release(m *member) {
+func (s *members) release(m *member) { open().Release(m.item) }
+
+// Close implements io.Closer for the pool.
+func (m *member) Close() error {
+	s := m.of
 	s.mu.Lock()
-	var old []*member
-	if m.users--; m.users == 0 && s.open[m.n] == m {
-		m.place = s.idle.PushBack(m)
-		old = s.evict(s.most)
+	if _, ok := s.open[m]; ok {
+		delete(s.open, m)
+		add(&s.closed, m.f.Stats())
 	}
 	s.mu.Unlock()
-	closeAll(old)
-}
-
-// evict takes the members from the list that are too many without users, and returns them. The caller
-// holds the lock.
-func (s *members) evict(most int) (old []*member) {
-	for s.idle.Len() > most {
-		m := s.idle.Remove(s.idle.Front()).(*member)
-		m.place = nil
-		delete(s.open, m.n)
-		add(&s.closed, m.f.Stats())
-		old = append(old, m)
+	if m.close == nil {
+		return nil
 	}
-	return old
-}
-
-func closeAll(old []*member) error {
-	var errs []error
-	for _, m := range old {
-		if m.close != nil {
-			errs = append(errs, m.close.Close())
-		}
-	}
-	return errors.Join(errs...)
+	return m.close.Close()
 }
 
 // stats returns the cost of reading all members so far.
@@ -135,12 +117,8 @@ func (s *members) stats() archive.Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	sum := s.closed
-	for _, m := range s.open {
-		if m.ready.Ready() { // else it is being opened
-			if _, err := m.ready.Get(); err == nil {
-				add(&sum, m.f.Stats())
-			}
-		}
+	for m := range s.open {
+		add(&sum, m.f.Stats())
 	}
 	return sum
 }
@@ -160,7 +138,7 @@ func (s *members) openMember(ctx context.Context, m *member) error {
 	if err != nil {
 		return inMember(desc.Location, err)
 	}
-	m.f, m.close = f, closer
+	m.f = f
 	err = checkMember(ctx, s.t.desc.Dim, desc, f)
 	if err == nil {
 		m.vars, err = s.t.compare(desc.shown(), f.Header())
@@ -168,10 +146,17 @@ func (s *members) openMember(ctx context.Context, m *member) error {
 	if n := s.t.lenOf(f.Header()); err == nil && desc.Len >= 0 && n != desc.Len {
 		err = s.t.desc.otherLen(desc, n)
 	}
-	if err != nil && closer != nil {
-		closer.Close()
+	if err != nil {
+		if closer != nil {
+			closer.Close()
+		}
+		return err
 	}
-	return err
+	m.close = closer
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open[m] = struct{}{}
+	return nil
 }
 
 // checkMember compares a file with its description, by the SHA-256 that an archive contains, or else by the

@@ -16,6 +16,7 @@ import (
 	"math/big"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -39,7 +40,12 @@ type served struct {
 // serveOn serves a source at a free port.
 func serveOn(t *testing.T, src string, flags ...string) *served {
 	t.Helper()
-	cmd := self(t, append(append([]string{"serve", "--listen", "127.0.0.1:0"}, flags...), src)...)
+	return serveWith(t, self(t, append(append([]string{"serve", "--listen", "127.0.0.1:0"}, flags...), src)...))
+}
+
+// serveWith starts a command line of cdfz serve.
+func serveWith(t *testing.T, cmd *exec.Cmd) *served {
+	t.Helper()
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.StdoutPipe()

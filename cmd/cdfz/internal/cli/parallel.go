@@ -10,6 +10,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/internal/kept"
 )
 
 const (
@@ -106,7 +107,7 @@ func (r *Run) Parallel(ctx context.Context, files fileio.List, w Work) {
 		return
 	}
 	p.slots, p.memory = semaphore.NewWeighted(p.places), semaphore.NewWeighted(p.budget)
-	p.all = semaphore.NewWeighted(min(p.places+flushing, max(1, (maxOpen()-openOther-int64(files.OpenFolders()))/openEach)))
+	p.all = semaphore.NewWeighted(min(p.places+flushing, max(1, (kept.MaxOpen()-openOther-int64(files.OpenFolders()))/openEach)))
 	p.idle = make(chan func())
 	defer close(p.idle)
 	p.sideBySide(ctx)

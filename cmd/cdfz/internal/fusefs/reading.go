@@ -4,6 +4,7 @@ package fusefs
 
 import (
 	"context"
+	"errors"
 	"io"
 	"sync"
 	"syscall"
@@ -11,7 +12,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 
-	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/archive/archivefs"
 )
 
 const (
@@ -31,8 +32,8 @@ const (
 type reading struct {
 	t    *tree
 	name string // of the archive, in the source
-	from *image
-	im   *archive.Image
+	from *archivefs.Held
+	size int64 // of the image
 
 	mu    sync.Mutex
 	begin int64   // of the sequence
@@ -50,10 +51,15 @@ var _ interface {
 // that of a file.
 func (r *reading) Read(_ context.Context, dest []byte, off int64) (fuse.ReadResult, syscall.Errno) {
 	r.t.active.touch()
-	var from io.ReaderAt = r.im
-	s := r.advance(off, int64(len(dest)))
+	file, err := r.from.Acquire()
+	if err != nil {
+		return nil, r.failed(err)
+	}
+	defer r.t.source.Release(file)
+	var from io.ReaderAt = file.NetCDF.Image()
+	s := r.advance(file, off, int64(len(dest)))
 	if s != nil {
-		n := min(int64(len(dest)), r.im.Size()-off)
+		n := min(int64(len(dest)), r.size-off)
 		if slices, free := s.Lend(off, n); slices != nil {
 			return &streamed{slices, int(n), func() { free(); s.done() }}, 0
 		}
@@ -62,12 +68,21 @@ func (r *reading) Read(_ context.Context, dest []byte, off int64) (fuse.ReadResu
 	}
 	n, err := from.ReadAt(dest, off)
 	if err != nil && err != io.EOF {
-		r.t.source.Report(r.name, err)
-		return nil, syscall.EIO
+		return nil, r.failed(err)
 	}
 	// A vector of one slice is written at once. For plain data, the library prepares a pipe
 	// that it does not use.
 	return fuse.ReadResultVector([][]byte{dest[:n]}), 0
+}
+
+// failed reports the error of a read. That of an archive which is gone names no damage: programs get ESTALE, as from
+// a file server.
+func (r *reading) failed(err error) syscall.Errno {
+	r.t.source.Report(r.name, err)
+	if errors.Is(err, archivefs.ErrReplaced) {
+		return syscall.ESTALE
+	}
+	return syscall.EIO
 }
 
 // streamed is an answer in the memory of a stream, which must not be reused until Done.
@@ -97,7 +112,7 @@ func (l *streamed) Bytes(buf []byte) ([]byte, fuse.Status) {
 
 // advance records a read. It returns a stream if the read continues a sequence and there is
 // memory for one. The caller must call the stream's done.
-func (r *reading) advance(off, n int64) *stream {
+func (r *reading) advance(file *image, off, n int64) *stream {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if off < r.next-slack || off > r.next+slack {
@@ -113,10 +128,10 @@ func (r *reading) advance(off, n int64) *stream {
 		return r.s
 	}
 	// Programs that skip half of the bytes read faster without a stream.
-	if r.run < streamAfter || r.run < (r.next-r.begin)/2 || r.next >= r.im.Size() {
+	if r.run < streamAfter || r.run < (r.next-r.begin)/2 || r.next >= r.size {
 		return nil
 	}
-	r.s = r.t.streams.open(r.im)
+	r.s = r.t.streams.open(r.t.source, file)
 	return r.s
 }
 
@@ -133,7 +148,7 @@ func (r *reading) Release(context.Context) syscall.Errno {
 	r.mu.Lock()
 	r.drop()
 	r.mu.Unlock()
-	r.t.source.Release(r.from)
+	r.from.Close()
 	r.t.active.closed()
 	return 0
 }

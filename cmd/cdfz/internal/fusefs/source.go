@@ -98,21 +98,6 @@ func (s *source) find(p place, base string) (found, error) {
 // list returns the entries of a folder.
 func (s *source) list(p place) ([]fs.DirEntry, error) { return s.At(p, p.name).ReadDir(".") }
 
-// acquire returns an archive of the source if its contents are still those of id, else
-// ErrReplaced. The caller must release it.
-func (s *source) acquire(name string, id archivefs.Ident) (*image, error) {
-	st, err := s.root.Stat(name)
-	if err != nil || archivefs.IdentOf(name, st) != id {
-		return nil, archivefs.ErrReplaced
-	}
-	im, err := s.Acquire(name)
-	if err == nil && im.ID != id {
-		s.Release(im)
-		err = archivefs.ErrReplaced
-	}
-	return im, err
-}
-
 // typeBits returns the type of a file as in st_mode, or 0 for one that readers of a folder must
 // look at.
 func typeBits(m fs.FileMode) uint32 {

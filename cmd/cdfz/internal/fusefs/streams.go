@@ -31,15 +31,17 @@ type streams struct {
 // stream is a stream of an open image. The fields are guarded by streams.
 type stream struct {
 	ahead.Stream
-	of     *streams
-	memory int64
-	reads  int       // active
-	last   time.Time // when the last one ended
-	closed bool      // is to be closed after the last read
+	release func() // ends the use of the file
+	of      *streams
+	memory  int64
+	reads   int       // active
+	last    time.Time // when the last one ended
+	closed  bool      // is to be closed after the last read
 }
 
-// open returns a stream with one read, or nil if there is no memory for it.
-func (t *streams) open(im *archive.Image) *stream {
+// open returns a stream with one read, or nil if there is no memory for it. A stream is a use of its file.
+func (t *streams) open(source *source, file *image) *stream {
+	im := file.NetCDF.Image()
 	need := ahead.Memory(im)
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -53,7 +55,8 @@ func (t *streams) open(im *archive.Image) *stream {
 		return nil
 	}
 	t.take(need)
-	s := &stream{Stream: ahead.NewStream(im), of: t, memory: need, reads: 1}
+	source.Retain(file)
+	s := &stream{Stream: ahead.NewStream(im), release: func() { source.Release(file) }, of: t, memory: need, reads: 1}
 	t.all = append(t.all, s)
 	return s
 }
@@ -101,6 +104,7 @@ func (t *streams) remove(s *stream) bool {
 	t.all = slices.Delete(t.all, i, i+1)
 	s.closed = true
 	s.Stream.Close()
+	s.release()
 	t.take(-s.memory)
 	return true
 }

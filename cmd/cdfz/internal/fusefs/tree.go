@@ -386,12 +386,12 @@ func (n *imageNode) Open(context.Context, uint32) (fs.FileHandle, uint32, syscal
 	t := n.t
 	t.active.touch()
 	name := n.name
-	im, err := t.source.acquire(n.name, n.id)
+	im, err := t.source.AcquireAs(n.name, n.id)
 	if errors.Is(err, archivefs.ErrReplaced) {
 		// The archive may have moved.
 		if f, again := t.moved(n); again == nil && f.Image && f.Name != n.name && f.who == n.who {
 			name = f.Name
-			im, err = t.source.acquire(name, n.id)
+			im, err = t.source.AcquireAs(name, n.id)
 		}
 	}
 	if errors.Is(err, archivefs.ErrReplaced) {
@@ -401,12 +401,13 @@ func (n *imageNode) Open(context.Context, uint32) (fs.FileHandle, uint32, syscal
 		t.source.Report(n.name, err)
 		return nil, 0, errno(err)
 	}
+	defer t.source.Release(im)
 	t.active.opened()
 	flags := uint32(fuse.FOPEN_KEEP_CACHE)
 	if joinedfiles.Is(name) {
 		flags = 0
 	}
-	return &reading{t: t, name: name, from: im, im: im.NetCDF.Image()}, flags, 0
+	return &reading{t: t, name: name, from: t.source.Hold(name, im), size: im.NetCDF.Image().Size()}, flags, 0
 }
 
 // moved finds an image under its present name.

@@ -309,17 +309,27 @@ func TestTreeDamage(t *testing.T) {
 	require.Contains(t, f.warn[0], `a.nc.cdfz: archive: variable "`)
 }
 
-// TestUsers checks that an image has a user while it is open.
-func TestUsers(t *testing.T) {
+// TestHeld checks that an open image needs its archive only while it is read, and that an archive which was
+// replaced after it had to be closed is an error.
+func TestHeld(t *testing.T) {
 	f := newFixture(t, "", Options{})
-	f.pack("a.nc.cdfz", climate(t))
+	image := climate(t)
+	f.pack("a.nc.cdfz", image)
 	a, _, _ := f.open("a.nc")
-	b, _, _ := f.open("a.nc")
-	require.Equal(t, 1, f.users())
-	f.close(a)
-	require.Equal(t, 1, f.users())
-	f.close(b)
 	require.Zero(t, f.users())
+	require.Zero(t, f.tree.active.idle())
+	for range 2 {
+		b, status := f.read(a, 100, 100)
+		require.Equal(t, fuse.OK, status)
+		require.Equal(t, image[100:200], b)
+		f.tree.source.Close() // as if many others were read
+	}
+	require.NoError(t, os.Remove(filepath.Join(f.dir, "a.nc.cdfz")))
+	_, status := f.read(a, 100, 100)
+	require.Equal(t, fuse.Status(syscall.ESTALE), status)
+	require.Len(t, f.warn, 1)
+	require.Contains(t, f.warn[0], "a.nc.cdfz: was replaced by another file meanwhile")
+	f.close(a)
 	require.Positive(t, f.tree.active.idle())
 }
 
@@ -351,15 +361,15 @@ func TestStreams(t *testing.T) {
 	im := from.NetCDF.Image()
 	const step = 1 << 20
 	all := f.tree.streams
-	open := func() *stream { return all.open(im) }
+	open := func() *stream { return all.open(f.tree.source, from) }
 	need := ahead.Memory(im)
 
-	r := &reading{t: f.tree, im: im}
+	r := &reading{t: f.tree, size: im.Size()}
 	for i := range int64(30) { // apart, and back and forth
-		require.Nil(t, r.advance(i%2*20*step+i/2*step, step))
+		require.Nil(t, r.advance(from, i%2*20*step+i/2*step, step))
 	}
 	for i := range int64(13) { // only a third of the bytes
-		require.Nil(t, r.advance(3*i*step, step))
+		require.Nil(t, r.advance(from, 3*i*step, step))
 	}
 	require.Zero(t, all.used)
 

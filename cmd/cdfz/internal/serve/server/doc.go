@@ -36,8 +36,8 @@ const (
 type Options struct {
 	Cache    int64         // bytes of decoded blocks kept for all files together; 0: DefaultCache
 	Workers  int           // blocks of one file decoded at the same time; 0: GOMAXPROCS
-	Requests int           // requests answered at the same time, others get status 503; 0: DefaultRequests
-	Conns    int           // open connections, others wait; 0: DefaultConns
+	Requests int           // requests answered at the same time, others get status 503; 0: DefaultRequests; at most a quarter of the files that the program may open
+	Conns    int           // open connections, others wait; 0: DefaultConns; at most half of these files
 	Time     time.Duration // of a request; 0: DefaultTime
 	Bytes    int64         // of an answer; 0: DefaultBytes
 	// Users, if not nil, returns who may read, at each request. It must be safe for concurrent use. Nil

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/net/netutil"
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/serve/page"
+	"github.com/cdfz-format/cdfz/internal/kept"
 )
 
 // Server answers requests for the files of a source. It is safe for concurrent use.
@@ -53,6 +54,9 @@ func New(src string, opts *Options) (*Server, error) {
 	setDefault(&o.Cache, DefaultCache)
 	setDefault(&o.Requests, DefaultRequests)
 	setDefault(&o.Conns, DefaultConns)
+	// The other half is for archives, of which each request needs one, or some of joined files.
+	o.Conns = int(min(int64(o.Conns), max(1, kept.MaxOpen()/2)))
+	o.Requests = int(min(int64(o.Requests), max(1, kept.MaxOpen()/4)))
 	setDefault(&o.Time, DefaultTime)
 	setDefault(&o.Bytes, DefaultBytes)
 	var err error

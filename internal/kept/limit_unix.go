@@ -1,6 +1,6 @@
 //go:build unix
 
-package cli
+package kept
 
 import (
 	"math"
@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxOpen returns the number of files that the program may have open at the same time.
-func maxOpen() int64 {
+// MaxOpen returns the number of files that the program may have open at the same time.
+func MaxOpen() int64 {
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil {
 		return math.MaxInt64
