@@ -32,9 +32,9 @@ func parseCalendar(name string) (Calendar, error) {
 		return ProlepticGregorian, nil
 	case "julian":
 		return Julian, nil
-	case "noleap", "365_day":
+	case "noleap", "no_leap", "365_day":
 		return NoLeap, nil
-	case "all_leap", "366_day":
+	case "all_leap", "allleap", "366_day":
 		return AllLeap, nil
 	case "360_day":
 		return Day360, nil

@@ -2,6 +2,7 @@ package joined
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -115,17 +116,18 @@ func (t *template) coordinate() int {
 	return n
 }
 
-// unitsOf returns the units of the joined coordinate variable, or nil if its values are not times.
-func (t *template) unitsOf() *cf.Units {
+// unitsOf returns the units of the joined coordinate variable. They are nil if its values are not times, or
+// with the error, if these cannot be read.
+func (t *template) unitsOf() (*cf.Units, error) {
 	n := t.coordinate()
 	if n < 0 {
-		return nil
+		return nil, nil
 	}
 	u, err := cf.UnitsOf(t.first, n)
-	if err != nil {
-		return nil
+	if errors.Is(err, cf.ErrNotTime) {
+		return nil, nil
 	}
-	return u
+	return u, err
 }
 
 // axisPiece is the number of values of a coordinate variable that are read at once.

@@ -44,7 +44,7 @@ type BuildOptions struct {
 // in all files. The coordinate variable of an existing dimension must rise, or fall, across all files.
 // Everything that contradicts this is named in the error, which wraps ErrDiffers and is a list of
 // [*Problem] joined by errors.Join. Gaps, which are steps of the coordinate variable other than the
-// usual one, are returned as warnings. Steps of months and years are understood if package cf
+// usual one, are returned as warnings, and so are times whose units cannot be read. Steps of months and years are understood if package cf
 // understands the units.
 func Build(ctx context.Context, locations []string, open Opener, o *BuildOptions) (*Description, []*Problem, error) {
 	if o == nil {
@@ -300,6 +300,9 @@ func (b *builder) merge(desc *Description, parts []part) (*Description, []*Probl
 		wrong, gaps = b.t.checkAxis(line)
 		for _, w := range wrong {
 			add(w)
+		}
+		if err := b.t.noTime; err != nil {
+			gaps = append([]*Problem{{"", desc.Dim, fmt.Sprintf("times are compared as numbers: %v", err)}}, gaps...)
 		}
 	}
 	if more > 0 {

@@ -18,6 +18,8 @@ type template struct {
 	// joins tells for each variable whether it has the joined dimension.
 	joins []bool
 	units *cf.Units // of the coordinate variable of an existing dimension; nil: no times
+	// noTime tells why the values of that variable are times that cannot be read, and are compared as numbers.
+	noTime error
 }
 
 // newTemplate checks that the first member can be joined. The error is a *Problem.
@@ -76,7 +78,7 @@ func newTemplate(desc *Description, first *cdf3.Header) (*template, error) {
 	if !some {
 		return bad("", "expected variables with dimension %q, found none", desc.Dim)
 	}
-	t.units = t.unitsOf()
+	t.units, t.noTime = t.unitsOf()
 	return t, nil
 }
 

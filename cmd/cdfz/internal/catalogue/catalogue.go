@@ -254,11 +254,14 @@ func (v *cataloguer) addFiles(ctx context.Context, b *cataloguefile.Builder) (ad
 	ok = true
 	v.run.Term.StartProgress("catalogue", files.Sizes()...)
 	v.run.Parallel(ctx, files, cli.Work{Failed: failed, Fixed: fileMemory, Light: true, One: func(ctx context.Context, j *cli.Job) (func(), error) {
-		rows, err := v.describe(ctx, j)
+		rows, notes, err := v.describe(ctx, j)
 		if err != nil {
 			return nil, err
 		}
 		return func() {
+			for _, note := range notes {
+				v.run.Term.Message("%s: warning: %s", display.Printable(terminal.ReportName(j.Name)), display.Printable(terminal.WithoutPackages(note)))
+			}
 			if err := b.Add(rows); err != nil && ok {
 				ok = false
 				v.run.Term.FailFile(terminal.ShowTarget(v.run.Dest.Name), err)
@@ -280,18 +283,18 @@ func (v *cataloguer) addFiles(ctx context.Context, b *cataloguefile.Builder) (ad
 // fileMemory is about how many bytes reading the coordinates of a file takes.
 const fileMemory = 24 << 20
 
-// describe returns the rows of a file.
-func (v *cataloguer) describe(ctx context.Context, j *cli.Job) ([]cataloguefile.Row, error) {
+// describe returns the rows of a file, and what could not be read of it.
+func (v *cataloguer) describe(ctx context.Context, j *cli.Job) ([]cataloguefile.Row, []string, error) {
 	in, err := v.run.In.OpenFile(ctx, j.File)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer in.Close()
 	o := j.Limits.OpenOptions()
 	o.Cache, o.BlockMemory = 8<<20, 64<<20
 	f, err := archive.New(ctx, in.R, in.Size, o)
 	if err != nil {
-		return nil, fileio.ExplainNotNetCDF(in, err)
+		return nil, nil, fileio.ExplainNotNetCDF(in, err)
 	}
 	file := &cataloguefile.File{Name: terminal.ReportName(j.Name), Size: in.Size, Image: fileio.BaseName(j.Name)}
 	if !remote.IsURL(j.Name) && j.Name != terminal.StdinName {
@@ -300,8 +303,8 @@ func (v *cataloguer) describe(ctx context.Context, j *cli.Job) ([]cataloguefile.
 	if info, ok := f.Info(); ok {
 		file.Proved = v.proofs.last(v.run, j.Name, in, info.SHA256)
 	}
-	rows, err := cataloguefile.Describe(ctx, f, file)
-	return rows, fileio.ExplainDamage(err, f, "cdfz verify lists all damage")
+	rows, notes, err := cataloguefile.Describe(ctx, f, file)
+	return rows, notes, fileio.ExplainDamage(err, f, "cdfz verify lists all damage")
 }
 
 // write writes OUT.

@@ -3,6 +3,7 @@ package cataloguefile
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -35,7 +36,8 @@ type coverage struct {
 	kinds  map[int]kind   // of the variables that were looked at
 	times  map[int]*timeRange
 	angles map[int]*angleRange
-	left   int64 // values that may still be read
+	left   int64    // values that may still be read
+	notes  []string // about times that cannot be read
 }
 
 // kind is what the values of a coordinate are.
@@ -152,6 +154,9 @@ func (c *coverage) coordinates(num int) []int {
 	return list
 }
 
+// maxNotes bounds the messages about a file.
+const maxNotes = 3
+
 // time returns what a coordinate covers, or nil if it is no time or has none.
 func (c *coverage) time(k int) (*timeRange, error) {
 	if t, ok := c.times[k]; ok {
@@ -163,6 +168,9 @@ func (c *coverage) time(k int) (*timeRange, error) {
 	}
 	u, err := cf.UnitsOf(c.h, k)
 	if err != nil {
+		if !errors.Is(err, cf.ErrNotTime) && len(c.notes) < maxNotes {
+			c.notes = append(c.notes, fmt.Sprintf("the times of %q are left out: %v", cut(c.h.Vars[k].Name), err))
+		}
 		return nil, nil
 	}
 	values, err := c.read(k, true)

@@ -90,7 +90,7 @@ func TestCover(t *testing.T) {
 		{Name: "other", Type: cdf3.Double, DimIDs: []int{2}, Attrs: []cdf3.Attr{text("units", "days since then")}},
 	}
 	f := file(t, h, doubles(30, -1, math.NaN()), doubles(10, 20, 30, -40, math.NaN(), 5), doubles(-3), doubles(1, 2, 3, 4, 5, 6), doubles(1, 2), doubles(0, 1))
-	rows, err := Describe(t.Context(), f, &File{Name: "a.nc", Size: 500, Image: "a.nc"})
+	rows, _, err := Describe(t.Context(), f, &File{Name: "a.nc", Size: 500, Image: "a.nc"})
 	require.NoError(t, err)
 	y := rows[3]
 	require.Equal(t, []string{"360_day", "2000-01-29T00:00:00", "2000-02-30T00:00:00"}, []string{y.Calendar, y.TimeStart, y.TimeEnd})
@@ -116,7 +116,7 @@ func TestUnnamed(t *testing.T) {
 		{Name: "taken", Type: cdf3.Double, DimIDs: obs, Attrs: []cdf3.Attr{since, text("axis", "T")}},
 		{Name: "thaw", Type: cdf3.Double, DimIDs: obs, Attrs: []cdf3.Attr{since}},
 	}
-	rows, err := Describe(t.Context(), file(t, h, doubles(2, 0, 1), doubles(30, 10, 20), doubles(-170, 170, 180), doubles(9, 9, 9), doubles(1, 2, 3)), &File{Name: "a.nc"})
+	rows, _, err := Describe(t.Context(), file(t, h, doubles(2, 0, 1), doubles(30, 10, 20), doubles(-170, 170, 180), doubles(9, 9, 9), doubles(1, 2, 3)), &File{Name: "a.nc"})
 	require.NoError(t, err)
 	require.Equal(t, []string{"2000-01-01T00:00:00", "2000-01-03T00:00:00"}, []string{rows[0].TimeStart, rows[0].TimeEnd})
 	require.Equal(t, []float64{10, 30}, []float64{*rows[1].LatMin, *rows[1].LatMax})
@@ -136,7 +136,7 @@ func TestNoRecords(t *testing.T) {
 		{Name: "v", Type: cdf3.Double, DimIDs: []int{0, 1}},
 	}
 	f := file(t, h, doubles(50, -50))
-	rows, err := Describe(t.Context(), f, &File{Name: "a.nc"})
+	rows, _, err := Describe(t.Context(), f, &File{Name: "a.nc"})
 	require.NoError(t, err)
 	require.Empty(t, rows[2].TimeStart)
 	require.Equal(t, []float64{-50, 50}, []float64{*rows[2].LatMin, *rows[2].LatMax})
@@ -169,7 +169,7 @@ func TestManyDimensions(t *testing.T) {
 	for i := range 2000 {
 		h.Vars = append(h.Vars, cdf3.Var{Name: fmt.Sprint("w", i), Type: cdf3.Byte, DimIDs: dims, Attrs: []cdf3.Attr{text("coordinates", names)}})
 	}
-	rows, err := Describe(t.Context(), file(t, h, make([]byte, 4*len(h.Vars))), &File{Name: "a.nc"})
+	rows, _, err := Describe(t.Context(), file(t, h, make([]byte, 4*len(h.Vars))), &File{Name: "a.nc"})
 	require.NoError(t, err)
 	require.Len(t, rows, 1+maxNamed+2000)
 }
@@ -190,7 +190,7 @@ func TestLongTimes(t *testing.T) {
 			values[i] = float64(i % 100)
 		}
 		values[n/2] = 1000
-		rows, err := Describe(t.Context(), file(t, h, doubles(values...)), &File{Name: "a.nc"})
+		rows, _, err := Describe(t.Context(), file(t, h, doubles(values...)), &File{Name: "a.nc"})
 		require.NoError(t, err)
 		want := "1902-09-28T00:00:00"
 		if n > shortTimes {

@@ -19,8 +19,9 @@ type File struct {
 }
 
 // Describe returns the rows of a file. It reads the coordinates, and no other values. A coordinate that
-// would take too much to read counts as none. Errors are those of reading.
-func Describe(ctx context.Context, f *archive.File, file *File) ([]Row, error) {
+// would take too much to read counts as none. The notes name times whose units cannot be read. Errors are
+// those of reading.
+func Describe(ctx context.Context, f *archive.File, file *File) (rows []Row, notes []string, err error) {
 	h := f.Header()
 	base := Row{Image: cut(file.Image), ImageSize: file.Size, FileAttributes: attributes(h.Attrs)}
 	base.SetName(file.Name)
@@ -33,10 +34,10 @@ func Describe(ctx context.Context, f *archive.File, file *File) ([]Row, error) {
 		}
 	}
 	if len(h.Vars) == 0 {
-		return []Row{base}, nil
+		return []Row{base}, nil, nil
 	}
 	c := newCoverage(ctx, f)
-	rows := make([]Row, 0, len(h.Vars))
+	rows = make([]Row, 0, len(h.Vars))
 	for num, w := range f.Vars() {
 		r := base
 		describe(&r, h, num)
@@ -47,11 +48,11 @@ func Describe(ctx context.Context, f *archive.File, file *File) ([]Row, error) {
 			}
 		}
 		if err := c.cover(&r, num); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		rows = append(rows, r)
 	}
-	return rows, nil
+	return rows, c.notes, nil
 }
 
 // Bounds of dimensions in a row. A variable with more is listed without them. netCDF-C allows 1024.

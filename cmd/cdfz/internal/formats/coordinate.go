@@ -106,6 +106,9 @@ func (r valueRange) resolve(ctx context.Context, src slab.Source, dim int, neare
 	if c.units, err = cf.UnitsOf(h, num); err == nil {
 		return r.byTime(c)
 	}
+	if !errors.Is(err, cf.ErrNotTime) || cf.IsTime(v) {
+		c.noTime = err
+	}
 	c.circle = cf.IsLongitude(v)
 	return r.byNumber(c)
 }
@@ -116,6 +119,7 @@ type coordinate struct {
 	array   slab.Array
 	packing *cf.Packing
 	units   *cf.Units // of times
+	noTime  error     // why the values are times that cannot be read
 	n       int64     // values
 	name    string    // for messages
 	dim     string    // the same as it is
@@ -162,6 +166,13 @@ func (r valueRange) byNumber(c *coordinate) (taken, error) {
 			return open, nil
 		}
 		x, err := strconv.ParseFloat(s, 64)
+		if c.noTime != nil && (err != nil || yearPattern().MatchString(s)) {
+			hint := ""
+			if err == nil { // a year, or a number of the units
+				hint = fmt.Sprintf("; write %s.0 for the number", s)
+			}
+			return 0, fmt.Errorf("%s: the times cannot be read, and %s may be a date: %w%s", c.name, s, c.noTime, hint)
+		}
 		if err != nil {
 			return 0, fmt.Errorf("expected a number for %s, found %s", c.name, s)
 		}

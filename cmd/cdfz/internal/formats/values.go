@@ -3,6 +3,8 @@ package formats
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/cdfz-format/cdfz/cdf3"
@@ -83,7 +85,8 @@ func (x *Values) Text() string { return x.text }
 func (x *Values) Cells() []Cell { return x.cells }
 
 // Notes describes where the selection differs from the requested one: values that are those of
-// the nearest cell, and ranges that are longer than the axis.
+// the nearest cell, ranges that are longer than the axis, and times that
+// cannot be read.
 func (x *Values) Notes() (notes []string) {
 	var near []string
 	for i := range x.cells {
@@ -94,7 +97,22 @@ func (x *Values) Notes() (notes []string) {
 	if near != nil {
 		notes = append(notes, "takes the nearest cell, "+strings.Join(near, ", "))
 	}
-	return append(notes, x.cuts...)
+	notes = append(notes, x.cuts...)
+	if !x.o.Time {
+		return notes
+	}
+	h, nums := x.src.Header(), []int{x.num}
+	for _, d := range x.v.DimIDs {
+		if num, ok := coordVar(h, d); ok && !slices.Contains(nums, num) {
+			nums = append(nums, num)
+		}
+	}
+	for _, num := range nums {
+		if _, err := cf.UnitsOf(h, num); err != nil && !errors.Is(err, cf.ErrNotTime) {
+			notes = append(notes, fmt.Sprintf("has the times of %s as numbers: %v", quoted(h.Vars[num].Name), err))
+		}
+	}
+	return notes
 }
 
 // Name returns the name of the variable.

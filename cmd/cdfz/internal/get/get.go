@@ -236,7 +236,7 @@ func (v *getter) do(ctx context.Context, name string, selections []*formats.Sele
 			v.run.Term.Message("warning: %s: %s selects no values", r.name, display.Quoted(s.Text))
 		}
 		for _, note := range x.Notes() {
-			v.run.Term.Message("%s: %s %s", r.name, display.Quoted(s.Text), note)
+			v.run.Term.Message("%s: %s %s", r.name, display.Quoted(s.Text), terminal.WithoutPackages(note))
 		}
 		sel = append(sel, x)
 	}

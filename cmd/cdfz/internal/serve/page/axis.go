@@ -1,6 +1,7 @@
 package page
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -42,7 +43,7 @@ func axisOf(h *cdf3.Header, num int) (axis string, down bool) {
 	case positive != "":
 		return "Z", down
 	}
-	if _, err := cf.UnitsOf(h, num); err == nil {
+	if _, err := cf.UnitsOf(h, num); !errors.Is(err, cf.ErrNotTime) { // also times that cannot be read
 		return "T", down
 	}
 	switch {

@@ -1,0 +1,39 @@
+# Prints what UDUNITS and cftime take units of time for. Reads lines of units, and prints the time
+# of 1.5 units in seconds since 2000-01-01 of the standard calendar, as UDUNITS and as cftime
+# compute it, or "-".
+import ctypes
+import sys
+import warnings
+
+import cftime
+
+warnings.simplefilter("ignore")
+udunits = ctypes.CDLL("libudunits2.so.0")
+for f in udunits.ut_read_xml, udunits.ut_parse, udunits.ut_get_converter:
+    f.restype = ctypes.c_void_p
+udunits.cv_convert_double.restype = ctypes.c_double
+udunits.ut_set_error_message_handler(udunits.ut_ignore)
+system = ctypes.c_void_p(udunits.ut_read_xml(None))
+seconds = ctypes.c_void_p(udunits.ut_parse(system, b"seconds since 2000-01-01 00:00:00", 0))
+epoch = cftime.datetime(2000, 1, 1, calendar="standard")
+NUMBER = 1.5
+
+
+def by_udunits(units):
+    unit = udunits.ut_parse(system, units.encode(), 0)
+    convert = unit and udunits.ut_get_converter(ctypes.c_void_p(unit), seconds)
+    if not convert:
+        return "-"
+    return "%.6f" % udunits.cv_convert_double(ctypes.c_void_p(convert), ctypes.c_double(NUMBER))
+
+
+def by_cftime(units):
+    try:
+        return "%.6f" % (cftime.num2date(NUMBER, units, "standard") - epoch).total_seconds()
+    except Exception:
+        return "-"
+
+
+for line in sys.stdin:
+    units = line.rstrip("\n")
+    print(by_udunits(units), by_cftime(units))
