@@ -24,7 +24,7 @@ var sets = map[string][]target{
 		{"lorenz/internal/contexts/decode.go", "Open|next|Decode"},
 		{"lorenz/internal/contexts/head.go", "read|readZeros|table|share"},
 		{"lorenz/internal/contexts/low.go", "ended"},
-		{"lorenz/internal/contexts/rows.go", "begin|ended|step"},
+		{"lorenz/internal/contexts/rows.go", "begin|ended|ready"},
 		{"lorenz/internal/entropy/bits.go", "Byte|Bytes|Uvarint"},
 		{"lorenz/internal/entropy/groupcursor.go", "large|numbers"},
 		{"lorenz/internal/entropy/groupdecode.go", "DecodeGroups|decodePiece"},

@@ -130,6 +130,6 @@ func Memory(s Shape, size int) int64 {
 	s.row = min(s.row, mostRow)
 	s.plane = min(s.plane, mostRow/s.row)
 	stride, ring := storage(s)
-	memory := int64(ring*stride+slack)*6 + int64(stride)*4 + mostTables*slots*4 + 16<<10
+	memory := int64(ring*stride+slack)*6 + int64(stride)*8 + mostTables*slots*4 + 16<<10
 	return memory + int64(n/entropy.GroupLen*5/4) + int64(s.row*max(size, 4))
 }

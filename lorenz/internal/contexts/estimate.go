@@ -268,3 +268,11 @@ func (e *Encoder[T]) signBits(step int) int {
 	}
 	return sum
 }
+
+// addTimes adds a multiple of from to sums.
+func addTimes(sums, from []float32, factor float32) {
+	from = from[:len(sums)]
+	for i, v := range from {
+		sums[i] += factor * v
+	}
+}

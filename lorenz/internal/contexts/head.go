@@ -1,7 +1,10 @@
 package contexts
 
 import (
+	"math"
+
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
+	"github.com/cdfz-format/cdfz/lorenz/internal/kernels"
 )
 
 // head is what precedes the residuals.
@@ -10,9 +13,11 @@ type head struct {
 	factors []float32 // these
 	w, ww   float32
 	lut     [expectRange]uint32 // for each E, the first slot of its table
-	tables  []uint32            // for each slot: slots of its class << 20 | slots of the class before this one << 8 | class
-	signs   [81 * 4]uint32      // for each sign context: all slots, p for class 1, p for others
-	zeros   []uint8             // trailing zeros of each group of positions of a column; empty if there are none
+	bounds  [mostTables - 1][stripes]int16
+	count   int        // of these
+	tables  []uint32   // as in kernels.Row
+	signs   [32]uint32 // likewise
+	zeros   []uint8    // trailing zeros of each group of positions of a column; empty if there are none
 
 	hasZeros bool
 	last     int // the highest class of all tables
@@ -46,31 +51,37 @@ func (h *head) read(in *entropy.Reader, s Shape, width int) bool {
 		for e := from; e < to; e++ {
 			h.lut[e] = uint32(k << logSlots)
 		}
+		if k > 0 {
+			h.bounds[k-1] = sixteen(kernels.Bound(from))
+		}
 		from = to
+	}
+	h.count = count - 1
+	for k := h.count; k < len(h.bounds); k++ {
+		h.bounds[k] = sixteen(math.MaxInt16)
 	}
 	b := bitReader{buf: in.Buf}
 	h.last = 0
-	h.tables = entropy.Grow(h.tables, count*slots)
+	h.tables = entropy.Grow(h.tables, count*slots+8)
 	for k := range count {
-		if !h.table(&b, h.tables[k*slots:(k+1)*slots], 2*width) {
+		if !h.table(&b, h.tables[k*slots:], 2*width) {
 			return false
 		}
 	}
+	h.signs = [32]uint32{}
 	for i := range s.signs() {
-		h.signs[4*i] = signSlots
-		for k := 1; k < 3; k++ {
+		at, west := i%27, i/27
+		if s.dims == 1 { // the other three signs are always none
+			at, west = 13, i
+		}
+		for k := range 2 { // class 1, others
 			p := uint32(signSlots / 2)
 			if b.get(1) != 0 {
 				if p = b.get(logSign); p == 0 {
 					return false
 				}
 			}
-			h.signs[4*i+k] = p
-		}
-	}
-	if s.dims == 1 { // the other three signs are always none
-		for w := 2; w >= 0; w-- {
-			copy(h.signs[4*(27*w+9+3+1):][:4], h.signs[4*w:4*w+4])
+			h.signs[at] |= p << (logSign*west + 16*k)
 		}
 	}
 	h.zeros, h.hasZeros = h.zeros[:0], options&hasZeros != 0
@@ -94,7 +105,15 @@ func (h *head) readZeros(b *bitReader, n, width int) bool {
 	return true
 }
 
-// table reads a table of slots for some classes.
+// sixteen returns a number for all stripes.
+func sixteen(v int16) (a [stripes]int16) {
+	for i := range a {
+		a[i] = v
+	}
+	return a
+}
+
+// table reads a table of slots for some classes, with a few elements after it that may be set.
 func (h *head) table(b *bitReader, t []uint32, classes int) bool {
 	first, count := int(b.get(7)), int(b.get(7))+1
 	if first+count > classes {
@@ -116,13 +135,10 @@ func (h *head) table(b *bitReader, t []uint32, classes int) bool {
 	}
 	h.last = max(h.last, first+count-1)
 	for i, n := range sizes[:count] {
-		entry := uint32(n<<20 | (first + i))
-		part := t[:n]
-		for k := range part {
-			part[k] = entry
-			entry += 1 << 8
+		if n > 0 {
+			kernels.Ramp(t, math.Float32bits(magnitude(uint8(first+i)))|uint32(n-1)<<logSlots, n)
+			t = t[n:]
 		}
-		t = t[n:]
 	}
 	return true
 }

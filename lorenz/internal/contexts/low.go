@@ -24,49 +24,31 @@ func residuals[T entropy.Lane](r []T, marks []uint16, zeros []uint8, at, most in
 
 // someResiduals is residuals for a part of a row with t trailing zeros.
 func someResiduals[T entropy.Lane](r []T, marks []uint16, t uint, most int, low *lowReader) {
-	done := 0
-	switch r := any(r).(type) {
-	case []uint32:
-		done, low.pos = kernels.LowBits32(r, marks, low.buf, low.pos, int(t), most)
-	case []uint64:
-		for done < len(r) {
-			n := len(r) - done
-			if most > kernels.MostLowBits { // perhaps not here
-				n = min(n, 64)
-			}
-			if most > kernels.MostLowBits && mostLowBits(marks[done:done+n]) > kernels.MostLowBits {
-				break
-			}
-			k, end := kernels.LowBits64(r[done:done+n], marks[done:], low.buf, low.pos, int(t), min(most, kernels.MostLowBits))
-			done, low.pos = done+k, end
-			if k < n {
-				break
-			}
+	for len(r) > 0 {
+		done := 0
+		switch r := any(r).(type) {
+		case []uint32:
+			done, low.pos = kernels.LowBits32(r, marks, low.buf, low.pos, int(t), most)
+		case []uint64:
+			done, low.pos = kernels.LowBits64(r, marks, low.buf, low.pos, int(t), most)
 		}
-	}
-	for i := done; i < len(r); i++ {
-		mark := marks[i]
-		class := uint(mark & 0xff)
-		x := T(class)
-		if class >= 4 {
-			b := class>>1 - 1
-			x = T(2+class&1) << b
-			if b > t {
-				x += T(low.get(b-t)) << t
+		r, marks = r[done:], marks[done:]
+		n := min(len(r), 8) // perhaps the others are for kernels again
+		for i, mark := range marks[:n] {
+			class := uint(mark & 0xff)
+			x := T(class)
+			if class >= 4 {
+				b := class>>1 - 1
+				x = T(2+class&1) << b
+				if b > t {
+					x += T(low.get(b-t)) << t
+				}
 			}
+			neg := -T(1 - min(mark>>kernels.SignShift, 1))
+			r[i] = (x ^ neg) - neg
 		}
-		neg := -T(1 - min(mark>>8, 1))
-		r[i] = (x ^ neg) - neg
+		r, marks = r[n:], marks[n:]
 	}
-}
-
-// mostLowBits returns the most low bits of some elements.
-func mostLowBits(marks []uint16) int {
-	most := uint8(0)
-	for _, m := range marks {
-		most = max(most, uint8(m))
-	}
-	return int(lowBits(most))
 }
 
 // lowReader reads bits, zeros past the end.

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
+	"github.com/cdfz-format/cdfz/lorenz/internal/kernels"
 )
 
 // mask sets the active elements of a row. It reports false if there are none.
@@ -20,8 +21,19 @@ func (c *rowCoder) mask(masked []uint64, row int) bool {
 	}
 	c.buffer = entropy.Grow(c.buffer, c.stride)
 	c.active = c.buffer
-	for q := range stripes {
-		for j := range c.length(q) {
+	done := 0
+	if step == 1 {
+		var starts [stripes]int
+		for q, at := range c.starts {
+			starts[q] = i + at
+		}
+		if kernels.Active(c.active, masked, &starts, c.seg) {
+			done = c.seg
+		}
+	}
+	for q, at := range c.starts {
+		i := i + (at+done)*step
+		for j := done; j < c.length(q); j++ {
 			c.active[j*stripes+q] = uint16(masked[i>>6]>>(i&63)&1) - 1
 			i += step
 		}
@@ -51,7 +63,7 @@ func (c *rowCoder) skip(row int) {
 	}
 	marks := c.marks[at : at+(c.shape.row+stripes-1)/stripes*stripes]
 	for i := range marks {
-		marks[i] = none << 8
+		marks[i] = none << kernels.SignShift
 	}
-	c.edges(at)
+	kernels.Edges(c.mags, c.marks, at, c.seg, c.longer)
 }

@@ -14,10 +14,13 @@ type rowCoder struct {
 	stride int // of a row in mags and marks
 	ring   int // rows in them
 	row    kernels.Row
-	list   []tap     // neighbours in earlier rows with a weight
-	words  []byte    // which are left
+	list   []tap  // neighbours in earlier rows with a weight
+	words  []byte // which are left
+	last   bool   // words are the last ones, with others after them
+	ends   [4 * spare]byte
 	mags   []float32 // magnitudes: 16 for each step, and two steps before and after a row
-	marks  []uint16  // sign << 8 | class, likewise
+	marks  []uint16  // sign << kernels.SignShift | class, likewise
+	sums   []float32 // of the neighbours of a row in earlier rows
 	active []uint16  // whether the elements of a row are coded: 0 or 0xffff; nil if all are
 	buffer []uint16  // for active
 	line   []uint16  // marks of a row, in order
@@ -29,15 +32,17 @@ type rowCoder struct {
 // begin prepares to decode a column.
 func (c *rowCoder) begin(h *head, s Shape, p parts) bool {
 	c.words = p.words
-	c.row = kernels.Row{Lut: &h.lut, Slots: &h.tables[0], Signs: &h.signs, Taps: len(h.used)}
+	c.row = kernels.Row{Slots: &h.tables[0], Signs: h.signs, Bounds: h.bounds, Count: h.count}
 	for i := range c.row.States {
 		c.row.States[i] = binary.LittleEndian.Uint32(p.states[4*i:])
 		if c.row.States[i] < leastState {
 			return false
 		}
 	}
-	c.row.Factors[0], c.row.Factors[1] = h.w, h.ww
-	copy(c.row.Factors[2:], h.factors)
+	for i := range c.row.W {
+		c.row.W[i], c.row.WW[i] = h.w, h.ww
+	}
+	c.last = false
 	c.shape = s
 	taps := s.taps()
 	c.list = c.list[:0]
@@ -54,7 +59,7 @@ func (c *rowCoder) begin(h *head, s Shape, p parts) bool {
 	last := c.at(c.ring-1) - halo*stripes // row -1
 	clear(c.mags[last : last+c.stride])
 	for i := range c.marks[last : last+c.stride] {
-		c.marks[last+i] = none << 8
+		c.marks[last+i] = none << kernels.SignShift
 	}
 	return true
 }
@@ -82,12 +87,36 @@ func (c *rowCoder) rowBefore(row, rows int) int {
 	return c.at(row)
 }
 
+// spare is how many bytes of words a step may take.
+const spare = 2 * stripes
+
+// ready sees to it that a step can read words without looking where they end. It reports false if they have ended.
+func (c *rowCoder) ready() bool {
+	if len(c.words) >= spare {
+		return true
+	}
+	if c.last {
+		return false
+	}
+	c.lastWords()
+	return true
+}
+
+// lastWords moves the words to where others follow.
+func (c *rowCoder) lastWords() {
+	c.last = true
+	c.words = c.ends[:copy(c.ends[:], c.words)+spare]
+}
+
 // ended reports whether the words end as they must.
 func (c *rowCoder) ended() bool {
 	for _, x := range c.row.States {
 		if x != leastState {
 			return false
 		}
+	}
+	if c.last {
+		return len(c.words) == spare
 	}
 	return len(c.words) == 0
 }
@@ -111,50 +140,42 @@ func (c *rowCoder) decode(h *head, row int) bool {
 	copy(k.M1[:], c.mags[north:])
 	k.M2 = k.M1
 	for q := range k.West {
-		k.West[q] = 27 * none
+		k.West[q] = 5 * none
 	}
-	var from [mostTaps]int
+	steps := (c.shape.row + stripes - 1) / stripes
+	var from [mostTaps][]float32
 	for i, t := range c.list {
-		from[i] = c.rowBefore(row, t.rows) + t.col*stripes
+		from[i] = c.mags[c.rowBefore(row, t.rows)+t.col*stripes:]
+	}
+	c.sums = entropy.Grow(c.sums, steps*stripes)
+	kernels.Neighbours(c.sums, from[:len(c.list)], h.factors)
+	if len(c.words) <= len(c.ends)-spare && !c.last {
+		c.lastWords()
 	}
 	done := 0
 	if len(c.words) > 0 {
-		k.Mags, k.Marks, k.North, k.Below = &c.mags[at], &c.marks[at], &c.marks[north], &c.marks[below]
-		k.Active = nil
+		k.Sums, k.Mags, k.Marks, k.North, k.Below = &c.sums[0], &c.mags[at], &c.marks[at], &c.marks[north], &c.marks[below]
+		k.N, k.Active, k.Tail = c.seg, nil, nil
 		if c.active != nil {
-			k.Active = &c.active[0]
+			k.N, k.Active = steps, &c.active[0]
+		} else if c.longer > 0 {
+			k.Tail = &tails[c.longer][0]
 		}
-		for i := range c.list {
-			k.From[i] = &c.mags[from[i]]
-		}
-		k.N, k.Words, k.Left = c.seg, &c.words[0], len(c.words)
+		k.Words, k.Left = &c.words[0], len(c.words)
 		done = k.Steps()
 		c.words = c.words[len(c.words)-k.Left:]
-		if done == c.seg && c.longer > 0 && len(c.words) > 0 {
-			// The other stripes are as if masked. What that writes is replaced by edges.
-			o := done * stripes
-			k.Mags, k.Marks, k.North, k.Below = &c.mags[at+o], &c.marks[at+o], &c.marks[north+o], &c.marks[below+o]
-			k.Active = &tails[c.longer][0]
-			if c.active != nil {
-				k.Active = &c.active[o]
-			}
-			for i := range c.list {
-				k.From[i] = &c.mags[from[i]+o]
-			}
-			k.N, k.Words = 1, &c.words[0]
-			done += k.Steps()
-			c.words = c.words[len(c.words)-k.Left:]
-		}
 	}
-	for j := done; j < c.seg; j++ {
-		if !c.step(h, j, stripes, at, north, below, &from) {
+	for j := done; j < steps; j++ {
+		if !c.ready() {
 			return false
 		}
+		width := stripes
+		if j == c.seg {
+			width = c.longer
+		}
+		c.step(h, j, width, at, north, below)
 	}
-	if done <= c.seg && c.longer > 0 && !c.step(h, c.seg, c.longer, at, north, below, &from) {
-		return false
-	}
-	c.edges(at)
+	kernels.Edges(c.mags, c.marks, at, c.seg, c.longer)
 	return true
 }
 
@@ -170,20 +191,16 @@ var tails = func() (t [stripes][stripes]uint16) {
 
 // step decodes the elements j of the first stripes of a row. What differs from element to element is computed
 // without branches, which would be predicted badly.
-func (c *rowCoder) step(h *head, j, width, at, north, below int, from *[mostTaps]int) bool {
+func (c *rowCoder) step(h *head, j, width, at, north, below int) {
 	k, o := &c.row, j*stripes
-	var sums [stripes]float32
-	for i, factor := range h.factors {
-		addTimes(sums[:], c.mags[from[i]+o:], factor)
-	}
+	sums := (*[stripes]float32)(c.sums[o:])
 	mags, marks := (*[stripes]float32)(c.mags[at+o:]), (*[stripes]uint16)(c.marks[at+o:])
 	n, nw, b := (*[stripes]uint16)(c.marks[north+o:]), (*[stripes]uint16)(c.marks[north+o-stripes:]), (*[stripes]uint16)(c.marks[below+o:])
-	words, used := c.words, 0
-	plenty := len(words) >= 2*stripes
+	words, used := (*[spare]byte)(c.words), 0
 	for q := range min(width, stripes) {
 		if c.active != nil && c.active[o+q] == 0 {
-			mags[q], marks[q] = k.M1[q], none<<8
-			k.M2[q], k.West[q] = k.M1[q], 27*none
+			mags[q], marks[q] = k.M1[q], none<<kernels.SignShift
+			k.M2[q], k.West[q] = k.M1[q], 5*none
 			continue
 		}
 		// Products are exact, so that it does not matter whether they are fused with sums.
@@ -192,41 +209,28 @@ func (c *rowCoder) step(h *head, j, width, at, north, below int, from *[mostTaps
 		v += h.w * k.M1[q]
 		x := k.States[q]
 		t := h.tables[h.lut[(math.Float32bits(v)>>19-octaves)%expectRange]+x%slots]
-		class := t & 0xff
-		x = t>>20*(x>>logSlots) + t>>8&0xfff
-		context := k.West[q] + 9*uint32(n[q]>>8) + 3*uint32(b[q]>>8) + uint32(nw[q]>>8)
-		p := h.signs[(4*context+min(class, 2))%uint32(len(h.signs))]
+		x = (t>>logSlots%slots+1)*(x>>logSlots) + t%slots
+		m := t >> 22 // 254 more than the class, or 0
+		context := 9*(n[q]>>kernels.SignShift) + 3*(b[q]>>kernels.SignShift) + nw[q]>>kernels.SignShift
+		p := h.signs[context%32] >> (k.West[q] + m>>8<<4) % signSlots
+		some := uint32(-int32(m) >> 31) // all bits or none
 		z := x % signSlots
-		neg, some := uint32(int32(z-p)>>31), uint32(-int32(class)>>31) // all bits or none
+		// Class 0 is as if positive and sure.
+		p &= some
+		neg := uint32(int32(z-p) >> 31)
 		part := signSlots - p
 		part ^= (part ^ p) & neg
 		x = part*(x>>logSign) + z - p&^neg
 		sign := positive&^neg&some | none&^some
-		if need := uint32(int32(x>>16-1) >> 31); plenty {
-			x = x<<(need&16) | uint32(binary.LittleEndian.Uint16(words[used:]))&need
-			used += int(need & 2)
-		} else if need != 0 {
-			if len(words)-used < 2 {
-				return false
-			}
-			x = x<<16 | uint32(binary.LittleEndian.Uint16(words[used:]))
-			used += 2
-		}
+		need := uint32(int32(x>>16-1) >> 31)
+		x = x<<(need&16) | uint32(binary.LittleEndian.Uint16(words[used%spare:]))&need
+		used += int(need & 2)
 		k.States[q] = x
-		k.M2[q], k.M1[q] = k.M1[q], magnitudes[class%128]
-		k.West[q] = 27 * sign
-		mags[q], marks[q] = k.M1[q], uint16(sign<<8|class)
+		k.M2[q], k.M1[q] = k.M1[q], math.Float32frombits(m<<22)
+		k.West[q] = 5 * sign
+		mags[q], marks[q] = k.M1[q], uint16(sign<<kernels.SignShift|(m-254)&some)
 	}
-	c.words = words[used:]
-	return true
-}
-
-// addTimes adds a multiple of from to sums.
-func addTimes(sums, from []float32, factor float32) {
-	from = from[:len(sums)]
-	for i, v := range from {
-		sums[i] += factor * v
-	}
+	c.words = c.words[used:]
 }
 
 // inOrder returns the marks of a row.
@@ -244,30 +248,4 @@ func (c *rowCoder) inOrder(row int) []uint16 {
 		}
 	}
 	return c.line
-}
-
-// edges copies the columns next to each stripe of a row beside it.
-func (c *rowCoder) edges(at int) {
-	long := c.longer
-	for k := 1; k <= halo; k++ {
-		// Of the stripe before, the last elements; of the first one, its first.
-		to, from := at-k*stripes, at+(c.seg-k)*stripes
-		c.mags[to], c.marks[to] = c.mags[at], c.marks[at]
-		c.move(to+1, from+stripes, long)
-		c.move(to+1+long, from+long, stripes-1-long)
-	}
-	for k := range halo {
-		// Of the stripe after, the first elements; of the last one, its last.
-		from, end := at+k*stripes, at+(c.seg+k)*stripes
-		c.move(end+long, from+long+1, stripes-1-long)
-		c.move(end+stripes, from+1, long)
-		last := at + c.seg*stripes - 1
-		c.mags[end+stripes-1], c.marks[end+stripes-1] = c.mags[last], c.marks[last]
-	}
-}
-
-// move copies n elements.
-func (c *rowCoder) move(to, from, n int) {
-	copy(c.mags[to:to+n], c.mags[from:from+n])
-	copy(c.marks[to:to+n], c.marks[from:from+n])
 }

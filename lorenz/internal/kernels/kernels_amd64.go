@@ -362,10 +362,66 @@ func rowFast(s *Row) int {
 	if !haveFast || s.N < 1 {
 		return 0
 	}
-	if s.Active != nil {
-		return rowMaskedAVX2((*byte)(unsafe.Pointer(s)), &moves)
-	}
 	return rowAVX2((*byte)(unsafe.Pointer(s)), &moves)
+}
+
+func neighboursFast(dst []float32, from [][]float32, factors []float32) bool {
+	if !haveFast || len(dst) == 0 || len(factors) == 0 {
+		return false
+	}
+	n := (len(dst) + 7) &^ 7
+	_ = dst[:n]
+	var p [MostTaps]*float32
+	var w [MostTaps]float32
+	for i := range p {
+		p[i] = &from[0][0] // times 0
+		if i < len(factors) {
+			_ = from[i][:n]
+			p[i], w[i] = &from[i][0], factors[i]
+		}
+	}
+	if len(factors) <= 5 {
+		neighbours5AVX2(&dst[0], &p, &w, n)
+	} else {
+		neighbours10AVX2(&dst[0], &p, &w, n)
+	}
+	return true
+}
+
+func rampFast(dst []uint32, first uint32, n int) bool {
+	n = (n + 7) &^ 7
+	if !haveFast || n == 0 {
+		return false
+	}
+	_ = dst[n-1]
+	rampAVX2(&dst[0], first, n)
+	return true
+}
+
+func edgesFast(mags []float32, marks []uint16, at, seg, longer int) bool {
+	if !haveFast {
+		return false
+	}
+	first, end := at-32, at+16*(seg+2)
+	if longer > 0 {
+		end += 16
+	}
+	_, _ = mags[first:end], marks[first:end]
+	edgesAVX2(&mags[at], &marks[at], seg, longer)
+	return true
+}
+
+func activeFast(dst []uint16, masked []uint64, starts *[16]int, n int) bool {
+	if !haveFast || n < 8 || (starts[15]+n)>>6 >= len(masked) { // a byte more is read
+		return false
+	}
+	_ = dst[16*n-1]
+	for j := 0; j < n; {
+		j = min(j, n-8) // the last ones again
+		activeAVX2(&dst[16*j], &masked[0], starts, j)
+		j += 8
+	}
+	return true
 }
 
 func stripesFast(dst []uint16, starts *[16]int, marks []uint16, n int) bool {
@@ -381,9 +437,9 @@ func stripesFast(dst []uint16, starts *[16]int, marks []uint16, n int) bool {
 	return true
 }
 
-// readable returns how many of n residuals, a multiple of step, have low bits and 8 bytes more in low, for sure.
+// readable returns how many of n residuals, a multiple of step, have low bits and 15 bytes more in low, for sure.
 func readable(n, step int, low []byte, pos, most int) int {
-	if !haveFast {
+	if !haveFast || n < step {
 		return 0
 	}
 	left := len(low) - pos>>3 - 16
@@ -397,28 +453,32 @@ func readable(n, step int, low []byte, pos, most int) int {
 }
 
 func lowBits32Fast(dst []uint32, marks []uint16, low []byte, pos, t, most int) (done, end int) {
-	if len(dst) < 8 {
-		return 0, pos
+	for {
+		k := readable(len(dst)-done, 8, low, pos, most)
+		if k == 0 {
+			return done, pos
+		}
+		_, _ = marks[done+k-1], dst[done+k-1]
+		lowBits := lowBits32AVX2
+		if most <= 25 {
+			lowBits = lowBitsAVX2
+		}
+		pos = int(lowBits(&dst[done], &marks[done], k, &low[0], uint64(pos), uint32(t)))
+		done += k
 	}
-	k := readable(len(dst), 8, low, pos, most)
-	if k == 0 {
-		return 0, pos
-	}
-	_ = marks[k-1]
-	if most <= 25 && t == 0 {
-		return k, int(lowBitsAVX2(&dst[0], &marks[0], k, &low[0], uint64(pos)))
-	}
-	return k, int(lowBits32AVX2(&dst[0], &marks[0], k, &low[0], uint64(pos), uint32(t)))
 }
 
 func lowBits64Fast(dst []uint64, marks []uint16, low []byte, pos, t, most int) (done, end int) {
-	if len(dst) < 4 {
-		return 0, pos
+	for {
+		k := readable(len(dst)-done, 4, low, pos, most)
+		if k == 0 {
+			return done, pos
+		}
+		_, _ = marks[done+k-1], dst[done+k-1]
+		n, bit := lowBits64AVX2(&dst[done], &marks[done], k, &low[0], uint64(pos), uint64(t))
+		done, pos = done+n, int(bit)
+		if n < k {
+			return done, pos
+		}
 	}
-	k := readable(len(dst), 4, low, pos, most)
-	if k == 0 {
-		return 0, pos
-	}
-	_ = marks[k-1]
-	return k, int(lowBits64AVX2(&dst[0], &marks[0], k, &low[0], uint64(pos), uint64(t)))
 }

@@ -3098,145 +3098,145 @@ loop:
 	VZEROUPPER
 	RET
 
-DATA steps1<>+0(SB)/4, $0x00000001
-DATA steps1<>+4(SB)/4, $0x00000001
-DATA steps1<>+8(SB)/4, $0x00000001
-DATA steps1<>+12(SB)/4, $0x00000001
-DATA steps1<>+16(SB)/4, $0x00000001
-DATA steps1<>+20(SB)/4, $0x00000001
-DATA steps1<>+24(SB)/4, $0x00000001
-DATA steps1<>+28(SB)/4, $0x00000001
-GLOBL steps1<>(SB), RODATA|NOPTR, $32
+DATA rowEvery<>+0(SB)/4, $0xffffffff
+DATA rowEvery<>+4(SB)/4, $0xffffffff
+DATA rowEvery<>+8(SB)/4, $0xffffffff
+DATA rowEvery<>+12(SB)/4, $0xffffffff
+DATA rowEvery<>+16(SB)/4, $0xffffffff
+DATA rowEvery<>+20(SB)/4, $0xffffffff
+DATA rowEvery<>+24(SB)/4, $0xffffffff
+DATA rowEvery<>+28(SB)/4, $0xffffffff
+GLOBL rowEvery<>(SB), RODATA|NOPTR, $32
 
-DATA steps2<>+0(SB)/4, $0x00000002
-DATA steps2<>+4(SB)/4, $0x00000002
-DATA steps2<>+8(SB)/4, $0x00000002
-DATA steps2<>+12(SB)/4, $0x00000002
-DATA steps2<>+16(SB)/4, $0x00000002
-DATA steps2<>+20(SB)/4, $0x00000002
-DATA steps2<>+24(SB)/4, $0x00000002
-DATA steps2<>+28(SB)/4, $0x00000002
-GLOBL steps2<>(SB), RODATA|NOPTR, $32
+DATA lowFour<>+0(SB)/4, $0x04040404
+DATA lowFour<>+4(SB)/4, $0x04040404
+DATA lowFour<>+8(SB)/4, $0x04040404
+DATA lowFour<>+12(SB)/4, $0x04040404
+DATA lowFour<>+16(SB)/4, $0x04040404
+DATA lowFour<>+20(SB)/4, $0x04040404
+DATA lowFour<>+24(SB)/4, $0x04040404
+DATA lowFour<>+28(SB)/4, $0x04040404
+GLOBL lowFour<>(SB), RODATA|NOPTR, $32
 
-DATA steps31<>+0(SB)/4, $0x0000001f
-DATA steps31<>+4(SB)/4, $0x0000001f
-DATA steps31<>+8(SB)/4, $0x0000001f
-DATA steps31<>+12(SB)/4, $0x0000001f
-DATA steps31<>+16(SB)/4, $0x0000001f
-DATA steps31<>+20(SB)/4, $0x0000001f
-DATA steps31<>+24(SB)/4, $0x0000001f
-DATA steps31<>+28(SB)/4, $0x0000001f
-GLOBL steps31<>(SB), RODATA|NOPTR, $32
+DATA lowWidth<>+0(SB)/4, $0x00000020
+DATA lowWidth<>+4(SB)/4, $0x00000020
+DATA lowWidth<>+8(SB)/4, $0x00000020
+DATA lowWidth<>+12(SB)/4, $0x00000020
+DATA lowWidth<>+16(SB)/4, $0x00000020
+DATA lowWidth<>+20(SB)/4, $0x00000020
+DATA lowWidth<>+24(SB)/4, $0x00000020
+DATA lowWidth<>+28(SB)/4, $0x00000020
+GLOBL lowWidth<>(SB), RODATA|NOPTR, $32
 
-DATA stepsFloat<>+0(SB)/4, $0x3f800000
-DATA stepsFloat<>+4(SB)/4, $0x3f800000
-DATA stepsFloat<>+8(SB)/4, $0x3f800000
-DATA stepsFloat<>+12(SB)/4, $0x3f800000
-DATA stepsFloat<>+16(SB)/4, $0x3f800000
-DATA stepsFloat<>+20(SB)/4, $0x3f800000
-DATA stepsFloat<>+24(SB)/4, $0x3f800000
-DATA stepsFloat<>+28(SB)/4, $0x3f800000
-GLOBL stepsFloat<>(SB), RODATA|NOPTR, $32
+DATA rowFloat<>+0(SB)/4, $0x3f800000
+DATA rowFloat<>+4(SB)/4, $0x3f800000
+DATA rowFloat<>+8(SB)/4, $0x3f800000
+DATA rowFloat<>+12(SB)/4, $0x3f800000
+DATA rowFloat<>+16(SB)/4, $0x3f800000
+DATA rowFloat<>+20(SB)/4, $0x3f800000
+DATA rowFloat<>+24(SB)/4, $0x3f800000
+DATA rowFloat<>+28(SB)/4, $0x3f800000
+GLOBL rowFloat<>(SB), RODATA|NOPTR, $32
 
-DATA stepsOctaves<>+0(SB)/4, $0x000007f0
-DATA stepsOctaves<>+4(SB)/4, $0x000007f0
-DATA stepsOctaves<>+8(SB)/4, $0x000007f0
-DATA stepsOctaves<>+12(SB)/4, $0x000007f0
-DATA stepsOctaves<>+16(SB)/4, $0x000007f0
-DATA stepsOctaves<>+20(SB)/4, $0x000007f0
-DATA stepsOctaves<>+24(SB)/4, $0x000007f0
-DATA stepsOctaves<>+28(SB)/4, $0x000007f0
-GLOBL stepsOctaves<>(SB), RODATA|NOPTR, $32
+DATA rowSlot<>+0(SB)/4, $0x000007ff
+DATA rowSlot<>+4(SB)/4, $0x000007ff
+DATA rowSlot<>+8(SB)/4, $0x000007ff
+DATA rowSlot<>+12(SB)/4, $0x000007ff
+DATA rowSlot<>+16(SB)/4, $0x000007ff
+DATA rowSlot<>+20(SB)/4, $0x000007ff
+DATA rowSlot<>+24(SB)/4, $0x000007ff
+DATA rowSlot<>+28(SB)/4, $0x000007ff
+GLOBL rowSlot<>(SB), RODATA|NOPTR, $32
 
-DATA stepsSlot<>+0(SB)/4, $0x000007ff
-DATA stepsSlot<>+4(SB)/4, $0x000007ff
-DATA stepsSlot<>+8(SB)/4, $0x000007ff
-DATA stepsSlot<>+12(SB)/4, $0x000007ff
-DATA stepsSlot<>+16(SB)/4, $0x000007ff
-DATA stepsSlot<>+20(SB)/4, $0x000007ff
-DATA stepsSlot<>+24(SB)/4, $0x000007ff
-DATA stepsSlot<>+28(SB)/4, $0x000007ff
-GLOBL stepsSlot<>(SB), RODATA|NOPTR, $32
+DATA rowMagnitude<>+0(SB)/4, $0x7fc00000
+DATA rowMagnitude<>+4(SB)/4, $0x7fc00000
+DATA rowMagnitude<>+8(SB)/4, $0x7fc00000
+DATA rowMagnitude<>+12(SB)/4, $0x7fc00000
+DATA rowMagnitude<>+16(SB)/4, $0x7fc00000
+DATA rowMagnitude<>+20(SB)/4, $0x7fc00000
+DATA rowMagnitude<>+24(SB)/4, $0x7fc00000
+DATA rowMagnitude<>+28(SB)/4, $0x7fc00000
+GLOBL rowMagnitude<>(SB), RODATA|NOPTR, $32
 
-DATA stepsClass<>+0(SB)/4, $0x000000ff
-DATA stepsClass<>+4(SB)/4, $0x000000ff
-DATA stepsClass<>+8(SB)/4, $0x000000ff
-DATA stepsClass<>+12(SB)/4, $0x000000ff
-DATA stepsClass<>+16(SB)/4, $0x000000ff
-DATA stepsClass<>+20(SB)/4, $0x000000ff
-DATA stepsClass<>+24(SB)/4, $0x000000ff
-DATA stepsClass<>+28(SB)/4, $0x000000ff
-GLOBL stepsClass<>(SB), RODATA|NOPTR, $32
+DATA rowLast<>+0(SB)/4, $0x0000001f
+DATA rowLast<>+4(SB)/4, $0x0000001f
+DATA rowLast<>+8(SB)/4, $0x0000001f
+DATA rowLast<>+12(SB)/4, $0x0000001f
+DATA rowLast<>+16(SB)/4, $0x0000001f
+DATA rowLast<>+20(SB)/4, $0x0000001f
+DATA rowLast<>+24(SB)/4, $0x0000001f
+DATA rowLast<>+28(SB)/4, $0x0000001f
+GLOBL rowLast<>(SB), RODATA|NOPTR, $32
 
-DATA stepsSize<>+0(SB)/4, $0x00000fff
-DATA stepsSize<>+4(SB)/4, $0x00000fff
-DATA stepsSize<>+8(SB)/4, $0x00000fff
-DATA stepsSize<>+12(SB)/4, $0x00000fff
-DATA stepsSize<>+16(SB)/4, $0x00000fff
-DATA stepsSize<>+20(SB)/4, $0x00000fff
-DATA stepsSize<>+24(SB)/4, $0x00000fff
-DATA stepsSize<>+28(SB)/4, $0x00000fff
-GLOBL stepsSize<>(SB), RODATA|NOPTR, $32
+DATA rowFive<>+0(SB)/4, $0x00000005
+DATA rowFive<>+4(SB)/4, $0x00000005
+DATA rowFive<>+8(SB)/4, $0x00000005
+DATA rowFive<>+12(SB)/4, $0x00000005
+DATA rowFive<>+16(SB)/4, $0x00000005
+DATA rowFive<>+20(SB)/4, $0x00000005
+DATA rowFive<>+24(SB)/4, $0x00000005
+DATA rowFive<>+28(SB)/4, $0x00000005
+GLOBL rowFive<>(SB), RODATA|NOPTR, $32
 
-DATA stepsSigns<>+0(SB)/4, $0x00000020
-DATA stepsSigns<>+4(SB)/4, $0x00000020
-DATA stepsSigns<>+8(SB)/4, $0x00000020
-DATA stepsSigns<>+12(SB)/4, $0x00000020
-DATA stepsSigns<>+16(SB)/4, $0x00000020
-DATA stepsSigns<>+20(SB)/4, $0x00000020
-DATA stepsSigns<>+24(SB)/4, $0x00000020
-DATA stepsSigns<>+28(SB)/4, $0x00000020
-GLOBL stepsSigns<>(SB), RODATA|NOPTR, $32
+DATA rowTen<>+0(SB)/4, $0x0000000a
+DATA rowTen<>+4(SB)/4, $0x0000000a
+DATA rowTen<>+8(SB)/4, $0x0000000a
+DATA rowTen<>+12(SB)/4, $0x0000000a
+DATA rowTen<>+16(SB)/4, $0x0000000a
+DATA rowTen<>+20(SB)/4, $0x0000000a
+DATA rowTen<>+24(SB)/4, $0x0000000a
+DATA rowTen<>+28(SB)/4, $0x0000000a
+GLOBL rowTen<>(SB), RODATA|NOPTR, $32
 
-DATA stepsBase<>+0(SB)/4, $0x000000fe
-DATA stepsBase<>+4(SB)/4, $0x000000fe
-DATA stepsBase<>+8(SB)/4, $0x000000fe
-DATA stepsBase<>+12(SB)/4, $0x000000fe
-DATA stepsBase<>+16(SB)/4, $0x000000fe
-DATA stepsBase<>+20(SB)/4, $0x000000fe
-DATA stepsBase<>+24(SB)/4, $0x000000fe
-DATA stepsBase<>+28(SB)/4, $0x000000fe
-GLOBL stepsBase<>(SB), RODATA|NOPTR, $32
+DATA rowNine<>+0(SB)/4, $0x00090009
+DATA rowNine<>+4(SB)/4, $0x00090009
+DATA rowNine<>+8(SB)/4, $0x00090009
+DATA rowNine<>+12(SB)/4, $0x00090009
+DATA rowNine<>+16(SB)/4, $0x00090009
+DATA rowNine<>+20(SB)/4, $0x00090009
+DATA rowNine<>+24(SB)/4, $0x00090009
+DATA rowNine<>+28(SB)/4, $0x00090009
+GLOBL rowNine<>(SB), RODATA|NOPTR, $32
 
-DATA steps27<>+0(SB)/4, $0x0000001b
-DATA steps27<>+4(SB)/4, $0x0000001b
-DATA steps27<>+8(SB)/4, $0x0000001b
-DATA steps27<>+12(SB)/4, $0x0000001b
-DATA steps27<>+16(SB)/4, $0x0000001b
-DATA steps27<>+20(SB)/4, $0x0000001b
-DATA steps27<>+24(SB)/4, $0x0000001b
-DATA steps27<>+28(SB)/4, $0x0000001b
-GLOBL steps27<>(SB), RODATA|NOPTR, $32
+DATA rowThree<>+0(SB)/4, $0x00030003
+DATA rowThree<>+4(SB)/4, $0x00030003
+DATA rowThree<>+8(SB)/4, $0x00030003
+DATA rowThree<>+12(SB)/4, $0x00030003
+DATA rowThree<>+16(SB)/4, $0x00030003
+DATA rowThree<>+20(SB)/4, $0x00030003
+DATA rowThree<>+24(SB)/4, $0x00030003
+DATA rowThree<>+28(SB)/4, $0x00030003
+GLOBL rowThree<>(SB), RODATA|NOPTR, $32
 
-DATA stepsNine<>+0(SB)/4, $0x00090009
-DATA stepsNine<>+4(SB)/4, $0x00090009
-DATA stepsNine<>+8(SB)/4, $0x00090009
-DATA stepsNine<>+12(SB)/4, $0x00090009
-DATA stepsNine<>+16(SB)/4, $0x00090009
-DATA stepsNine<>+20(SB)/4, $0x00090009
-DATA stepsNine<>+24(SB)/4, $0x00090009
-DATA stepsNine<>+28(SB)/4, $0x00090009
-GLOBL stepsNine<>(SB), RODATA|NOPTR, $32
+DATA rowClass<>+0(SB)/4, $0x01ff01ff
+DATA rowClass<>+4(SB)/4, $0x01ff01ff
+DATA rowClass<>+8(SB)/4, $0x01ff01ff
+DATA rowClass<>+12(SB)/4, $0x01ff01ff
+DATA rowClass<>+16(SB)/4, $0x01ff01ff
+DATA rowClass<>+20(SB)/4, $0x01ff01ff
+DATA rowClass<>+24(SB)/4, $0x01ff01ff
+DATA rowClass<>+28(SB)/4, $0x01ff01ff
+GLOBL rowClass<>(SB), RODATA|NOPTR, $32
 
-DATA stepsThree<>+0(SB)/4, $0x00030003
-DATA stepsThree<>+4(SB)/4, $0x00030003
-DATA stepsThree<>+8(SB)/4, $0x00030003
-DATA stepsThree<>+12(SB)/4, $0x00030003
-DATA stepsThree<>+16(SB)/4, $0x00030003
-DATA stepsThree<>+20(SB)/4, $0x00030003
-DATA stepsThree<>+24(SB)/4, $0x00030003
-DATA stepsThree<>+28(SB)/4, $0x00030003
-GLOBL stepsThree<>(SB), RODATA|NOPTR, $32
+DATA rowBase<>+0(SB)/4, $0x00fe00fe
+DATA rowBase<>+4(SB)/4, $0x00fe00fe
+DATA rowBase<>+8(SB)/4, $0x00fe00fe
+DATA rowBase<>+12(SB)/4, $0x00fe00fe
+DATA rowBase<>+16(SB)/4, $0x00fe00fe
+DATA rowBase<>+20(SB)/4, $0x00fe00fe
+DATA rowBase<>+24(SB)/4, $0x00fe00fe
+DATA rowBase<>+28(SB)/4, $0x00fe00fe
+GLOBL rowBase<>(SB), RODATA|NOPTR, $32
 
-DATA stepsEvery<>+0(SB)/4, $0xffffffff
-DATA stepsEvery<>+4(SB)/4, $0xffffffff
-DATA stepsEvery<>+8(SB)/4, $0xffffffff
-DATA stepsEvery<>+12(SB)/4, $0xffffffff
-DATA stepsEvery<>+16(SB)/4, $0xffffffff
-DATA stepsEvery<>+20(SB)/4, $0xffffffff
-DATA stepsEvery<>+24(SB)/4, $0xffffffff
-DATA stepsEvery<>+28(SB)/4, $0xffffffff
-GLOBL stepsEvery<>(SB), RODATA|NOPTR, $32
+DATA rowSign<>+0(SB)/4, $0xc000c000
+DATA rowSign<>+4(SB)/4, $0xc000c000
+DATA rowSign<>+8(SB)/4, $0xc000c000
+DATA rowSign<>+12(SB)/4, $0xc000c000
+DATA rowSign<>+16(SB)/4, $0xc000c000
+DATA rowSign<>+20(SB)/4, $0xc000c000
+DATA rowSign<>+24(SB)/4, $0xc000c000
+DATA rowSign<>+28(SB)/4, $0xc000c000
+GLOBL rowSign<>(SB), RODATA|NOPTR, $32
 
 // func rowAVX2(s *byte, moves *[256][8]byte) (done int)
 // Requires: AVX, AVX2, POPCNT
@@ -3247,452 +3247,1012 @@ TEXT ·rowAVX2(SB), NOSPLIT, $0-24
 	VMOVDQU 64(AX), Y1
 	VMOVDQU 32(AX), Y2
 	VMOVDQU 96(AX), Y3
-	MOVQ    280(AX), DX
-	MOVQ    288(AX), BX
-	MOVQ    336(AX), DI
+	MOVQ    936(AX), DX
+	MOVQ    944(AX), BX
+	MOVQ    1008(AX), DI
 	XORQ    SI, SI
+	MOVQ    992(AX), R8
+	TESTQ   R8, R8
+	JNZ     masked
 
 step:
-	CMPQ  BX, $0x20
-	JL    done
-	VPXOR Y4, Y4, Y4
-	VPXOR Y5, Y5, Y5
-	MOVQ  344(AX), R10
-	XORQ  R9, R9
-	TESTQ R10, R10
-	JZ    decode
+	CMPQ      BX, $0x20
+	JL        done
+	MOVQ      952(AX), R9
+	VMOVUPS   288(AX), Y4
+	VMULPS    128(AX), Y4, Y4
+	VADDPS    (R9)(SI*2), Y4, Y4
+	VADDPS    rowFloat<>+0(SB), Y4, Y4
+	VMULPS    256(AX), Y1, Y5
+	VADDPS    Y5, Y4, Y4
+	VPSRLD    $0x13, Y4, Y11
+	VMOVUPS   288(AX), Y4
+	VMULPS    160(AX), Y4, Y4
+	VADDPS    32(R9)(SI*2), Y4, Y4
+	VADDPS    rowFloat<>+0(SB), Y4, Y4
+	VMULPS    256(AX), Y3, Y5
+	VADDPS    Y5, Y4, Y4
+	VPSRLD    $0x13, Y4, Y12
+	VPACKUSDW Y12, Y11, Y6
+	VPXOR     Y4, Y4, Y4
+	VPXOR     Y5, Y5, Y5
+	VPCMPGTW  320(AX), Y6, Y7
+	VPADDW    Y7, Y4, Y4
+	VPCMPGTW  352(AX), Y6, Y7
+	VPADDW    Y7, Y5, Y5
+	VPCMPGTW  384(AX), Y6, Y7
+	VPADDW    Y7, Y4, Y4
+	VPCMPGTW  416(AX), Y6, Y7
+	VPADDW    Y7, Y5, Y5
+	VPCMPGTW  448(AX), Y6, Y7
+	VPADDW    Y7, Y4, Y4
+	VPCMPGTW  480(AX), Y6, Y7
+	VPADDW    Y7, Y5, Y5
+	VPCMPGTW  512(AX), Y6, Y7
+	VPADDW    Y7, Y4, Y4
+	VPCMPGTW  544(AX), Y6, Y7
+	VPADDW    Y7, Y5, Y5
+	CMPQ      1016(AX), $0x08
+	JLE       step_contexts
+	VPCMPGTW  576(AX), Y6, Y7
+	VPADDW    Y7, Y4, Y4
+	VPCMPGTW  608(AX), Y6, Y7
+	VPADDW    Y7, Y5, Y5
+	VPCMPGTW  640(AX), Y6, Y7
+	VPADDW    Y7, Y4, Y4
+	VPCMPGTW  672(AX), Y6, Y7
+	VPADDW    Y7, Y5, Y5
+	VPCMPGTW  704(AX), Y6, Y7
+	VPADDW    Y7, Y4, Y4
+	VPCMPGTW  736(AX), Y6, Y7
+	VPADDW    Y7, Y5, Y5
+	VPCMPGTW  768(AX), Y6, Y7
+	VPADDW    Y7, Y4, Y4
 
-tap:
-	MOVQ         400(AX)(R9*8), R8
-	VBROADCASTSS 360(AX)(R9*4), Y6
-	VMULPS       (R8)(SI*2), Y6, Y7
-	VADDPS       Y7, Y4, Y4
-	VMULPS       32(R8)(SI*2), Y6, Y7
-	VADDPS       Y7, Y5, Y5
-	INCQ         R9
-	CMPQ         R9, R10
-	JNE          tap
-
-decode:
-	VBROADCASTSS 356(AX), Y6
-	VMULPS       128(AX), Y6, Y6
-	VADDPS       Y6, Y4, Y4
-	VADDPS       stepsFloat<>+0(SB), Y4, Y4
-	VBROADCASTSS 352(AX), Y6
-	VMULPS       Y6, Y1, Y6
-	VADDPS       Y6, Y4, Y4
-	VPSRLD       $0x13, Y4, Y4
-	VPSUBD       stepsOctaves<>+0(SB), Y4, Y4
-	MOVQ         256(AX), R8
-	VMOVDQU      stepsEvery<>+0(SB), Y6
-	VPGATHERDD   Y6, (R8)(Y4*4), Y7
-	VPAND        stepsSlot<>+0(SB), Y0, Y4
-	VPADDD       Y4, Y7, Y7
-	MOVQ         264(AX), R8
-	VMOVDQU      stepsEvery<>+0(SB), Y6
-	VPGATHERDD   Y6, (R8)(Y7*4), Y4
-	VPAND        stepsClass<>+0(SB), Y4, Y11
-	VPSRLD       $0x14, Y4, Y7
-	VPSRLD       $0x0b, Y0, Y8
-	VPMULLD      Y8, Y7, Y7
-	VPSRLD       $0x08, Y4, Y4
-	VPAND        stepsSize<>+0(SB), Y4, Y4
-	VPADDD       Y4, Y7, Y7
-	MOVQ         312(AX), R8
-	VMOVDQU      (R8)(SI*1), X6
-	VPSRLW       $0x08, X6, X6
-	VPMULLW      stepsNine<>+0(SB), X6, X6
-	VMOVDQU      -32(R8)(SI*1), X8
-	VPSRLW       $0x08, X8, X8
-	VPADDW       X8, X6, X6
-	MOVQ         320(AX), R8
-	VMOVDQU      (R8)(SI*1), X8
-	VPSRLW       $0x08, X8, X8
-	VPMULLW      stepsThree<>+0(SB), X8, X8
-	VPADDW       X8, X6, X6
-	VPMOVZXWD    X6, Y6
-	VPADDD       192(AX), Y6, Y6
-	VPSLLD       $0x02, Y6, Y6
-	VPMINSD      steps2<>+0(SB), Y11, Y8
-	VPADDD       Y8, Y6, Y6
-	MOVQ         272(AX), R8
-	VMOVDQU      stepsEvery<>+0(SB), Y8
-	VPGATHERDD   Y8, (R8)(Y6*4), Y4
-	VPAND        steps31<>+0(SB), Y7, Y6
-	VPCMPGTD     Y6, Y4, Y8
-	VMOVDQU      stepsSigns<>+0(SB), Y9
-	VPSUBD       Y4, Y9, Y9
-	VPBLENDVB    Y8, Y4, Y9, Y9
-	VPSRLD       $0x05, Y7, Y7
-	VPMULLD      Y9, Y7, Y7
-	VPADDD       Y6, Y7, Y7
-	VPANDN       Y4, Y8, Y4
-	VPSUBD       Y4, Y7, Y7
-	VPXOR        Y4, Y4, Y4
-	VPCMPEQD     Y4, Y11, Y6
-	VPANDN       steps2<>+0(SB), Y8, Y8
-	VPAND        steps1<>+0(SB), Y6, Y9
-	VPOR         Y9, Y8, Y8
-	VPADDD       stepsBase<>+0(SB), Y11, Y9
-	VPSLLD       $0x16, Y9, Y9
-	VPANDN       Y9, Y6, Y9
-	VPSRLD       $0x10, Y7, Y6
-	VPCMPEQD     Y4, Y6, Y6
-	VMOVMSKPS    Y6, R8
-	VPMOVZXBD    (CX)(R8*8), Y10
-	VPMOVZXWD    (DX), Y4
-	VPERMD       Y4, Y10, Y10
-	POPCNTL      R8, R8
-	LEAQ         (DX)(R8*2), DX
-	SUBQ         R8, BX
-	SUBQ         R8, BX
-	VPSLLD       $0x10, Y7, Y0
-	VPOR         Y10, Y0, Y0
-	VPBLENDVB    Y6, Y0, Y7, Y0
+step_contexts:
+	VPADDW       Y5, Y4, Y4
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKLWD   Y4, Y5, Y11
+	VPUNPCKHWD   Y4, Y5, Y12
+	VPSRAD       $0x05, Y11, Y11
+	VPSRAD       $0x05, Y12, Y12
+	MOVQ         976(AX), R9
+	VMOVDQU      (R9)(SI*1), Y13
+	VPSRLW       $0x0e, Y13, Y13
+	VPMULLW      rowNine<>+0(SB), Y13, Y13
+	VMOVDQU      -32(R9)(SI*1), Y4
+	VPSRLW       $0x0e, Y4, Y4
+	VPADDW       Y4, Y13, Y13
+	MOVQ         984(AX), R9
+	VMOVDQU      (R9)(SI*1), Y4
+	VPSRLW       $0x0e, Y4, Y4
+	VPMULLW      rowThree<>+0(SB), Y4, Y4
+	VPADDW       Y4, Y13, Y13
+	VPAND        rowSlot<>+0(SB), Y0, Y5
+	VPSUBD       Y11, Y5, Y5
+	MOVQ         928(AX), R9
+	VMOVDQU      rowEvery<>+0(SB), Y4
+	VPGATHERDD   Y4, (R9)(Y5*4), Y7
+	VPMOVZXWD    X13, Y6
+	VPSLLD       $0x1c, Y6, Y8
+	VPERMD       800(AX), Y6, Y9
+	VPERMD       832(AX), Y6, Y10
+	VBLENDVPS    Y8, Y10, Y9, Y9
+	VPERMD       864(AX), Y6, Y10
+	VPERMD       896(AX), Y6, Y4
+	VBLENDVPS    Y8, Y4, Y10, Y10
+	VPSLLD       $0x1b, Y6, Y6
+	VBLENDVPS    Y6, Y10, Y9, Y9
+	VPSRLVD      192(AX), Y9, Y9
+	VPSRLD       $0x10, Y9, Y10
+	VPSRLD       $0x0b, Y0, Y5
+	VPSRLD       $0x0b, Y7, Y4
+	VPAND        rowSlot<>+0(SB), Y4, Y4
+	VPMULLD      Y5, Y4, Y4
+	VPAND        rowSlot<>+0(SB), Y7, Y6
+	VPADDD       Y6, Y5, Y5
+	VPADDD       Y4, Y5, Y5
+	VPAND        rowMagnitude<>+0(SB), Y7, Y8
+	VPADDD       Y7, Y7, Y4
+	VBLENDVPS    Y4, Y10, Y9, Y9
+	VPXOR        Y10, Y10, Y10
+	VPCMPEQD     Y10, Y8, Y10
+	VPAND        rowLast<>+0(SB), Y9, Y9
+	VPANDN       Y9, Y10, Y9
+	VPAND        rowLast<>+0(SB), Y5, Y6
+	VPSRLD       $0x05, Y5, Y4
+	VPMULLD      Y9, Y4, Y4
+	VPSUBD       Y4, Y5, Y5
+	VPSUBD       Y9, Y5, Y5
+	VPADDD       Y6, Y4, Y4
+	VPCMPGTD     Y6, Y9, Y6
+	VBLENDVPS    Y6, Y4, Y5, Y5
+	VPANDN       rowTen<>+0(SB), Y6, Y6
+	VMOVDQU      rowFive<>+0(SB), Y4
+	VBLENDVPS    Y10, Y4, Y6, Y6
+	VPXOR        Y10, Y10, Y10
+	VPSRLD       $0x10, Y5, Y4
+	VPCMPEQD     Y10, Y4, Y4
+	VMOVMSKPS    Y4, R9
+	VPMOVZXBD    (CX)(R9*8), Y10
+	VPMOVZXWD    (DX), Y9
+	VPERMD       Y9, Y10, Y10
+	POPCNTL      R9, R9
+	LEAQ         (DX)(R9*2), DX
+	SUBQ         R9, BX
+	SUBQ         R9, BX
+	VPSLLD       $0x10, Y5, Y9
+	VPOR         Y10, Y9, Y9
+	VBLENDVPS    Y4, Y9, Y5, Y0
 	VMOVDQU      Y1, 128(AX)
-	VMOVDQA      Y9, Y1
-	VPMULLD      steps27<>+0(SB), Y8, Y6
+	VMOVDQA      Y8, Y1
 	VMOVDQU      Y6, 192(AX)
-	VPSLLD       $0x08, Y8, Y8
-	VPOR         Y8, Y11, Y11
-	VBROADCASTSS 356(AX), Y6
-	VMULPS       160(AX), Y6, Y6
-	VADDPS       Y6, Y5, Y5
-	VADDPS       stepsFloat<>+0(SB), Y5, Y5
-	VBROADCASTSS 352(AX), Y6
-	VMULPS       Y6, Y3, Y6
-	VADDPS       Y6, Y5, Y5
-	VPSRLD       $0x13, Y5, Y5
-	VPSUBD       stepsOctaves<>+0(SB), Y5, Y5
-	MOVQ         256(AX), R8
-	VMOVDQU      stepsEvery<>+0(SB), Y6
-	VPGATHERDD   Y6, (R8)(Y5*4), Y7
-	VPAND        stepsSlot<>+0(SB), Y2, Y4
-	VPADDD       Y4, Y7, Y7
-	MOVQ         264(AX), R8
-	VMOVDQU      stepsEvery<>+0(SB), Y6
-	VPGATHERDD   Y6, (R8)(Y7*4), Y4
-	VPAND        stepsClass<>+0(SB), Y4, Y5
-	VPSRLD       $0x14, Y4, Y7
-	VPSRLD       $0x0b, Y2, Y8
-	VPMULLD      Y8, Y7, Y7
-	VPSRLD       $0x08, Y4, Y4
-	VPAND        stepsSize<>+0(SB), Y4, Y4
-	VPADDD       Y4, Y7, Y7
-	MOVQ         312(AX), R8
-	VMOVDQU      16(R8)(SI*1), X6
-	VPSRLW       $0x08, X6, X6
-	VPMULLW      stepsNine<>+0(SB), X6, X6
-	VMOVDQU      -16(R8)(SI*1), X8
-	VPSRLW       $0x08, X8, X8
-	VPADDW       X8, X6, X6
-	MOVQ         320(AX), R8
-	VMOVDQU      16(R8)(SI*1), X8
-	VPSRLW       $0x08, X8, X8
-	VPMULLW      stepsThree<>+0(SB), X8, X8
-	VPADDW       X8, X6, X6
+	VPSLLD       $0x0c, Y6, Y6
+	VPSRLD       $0x16, Y7, Y7
+	VPOR         Y6, Y7, Y11
+	VPAND        rowSlot<>+0(SB), Y2, Y5
+	VPSUBD       Y12, Y5, Y5
+	MOVQ         928(AX), R9
+	VMOVDQU      rowEvery<>+0(SB), Y4
+	VPGATHERDD   Y4, (R9)(Y5*4), Y7
+	VEXTRACTI128 $0x01, Y13, X6
 	VPMOVZXWD    X6, Y6
-	VPADDD       224(AX), Y6, Y6
-	VPSLLD       $0x02, Y6, Y6
-	VPMINSD      steps2<>+0(SB), Y5, Y8
-	VPADDD       Y8, Y6, Y6
-	MOVQ         272(AX), R8
-	VMOVDQU      stepsEvery<>+0(SB), Y8
-	VPGATHERDD   Y8, (R8)(Y6*4), Y4
-	VPAND        steps31<>+0(SB), Y7, Y6
-	VPCMPGTD     Y6, Y4, Y8
-	VMOVDQU      stepsSigns<>+0(SB), Y9
-	VPSUBD       Y4, Y9, Y9
-	VPBLENDVB    Y8, Y4, Y9, Y9
-	VPSRLD       $0x05, Y7, Y7
-	VPMULLD      Y9, Y7, Y7
-	VPADDD       Y6, Y7, Y7
-	VPANDN       Y4, Y8, Y4
-	VPSUBD       Y4, Y7, Y7
-	VPXOR        Y4, Y4, Y4
-	VPCMPEQD     Y4, Y5, Y6
-	VPANDN       steps2<>+0(SB), Y8, Y8
-	VPAND        steps1<>+0(SB), Y6, Y9
-	VPOR         Y9, Y8, Y8
-	VPADDD       stepsBase<>+0(SB), Y5, Y9
-	VPSLLD       $0x16, Y9, Y9
-	VPANDN       Y9, Y6, Y9
-	VPSRLD       $0x10, Y7, Y6
-	VPCMPEQD     Y4, Y6, Y6
-	VMOVMSKPS    Y6, R8
-	VPMOVZXBD    (CX)(R8*8), Y10
-	VPMOVZXWD    (DX), Y4
-	VPERMD       Y4, Y10, Y10
-	POPCNTL      R8, R8
-	LEAQ         (DX)(R8*2), DX
-	SUBQ         R8, BX
-	SUBQ         R8, BX
-	VPSLLD       $0x10, Y7, Y2
-	VPOR         Y10, Y2, Y2
-	VPBLENDVB    Y6, Y2, Y7, Y2
+	VPSLLD       $0x1c, Y6, Y8
+	VPERMD       800(AX), Y6, Y9
+	VPERMD       832(AX), Y6, Y10
+	VBLENDVPS    Y8, Y10, Y9, Y9
+	VPERMD       864(AX), Y6, Y10
+	VPERMD       896(AX), Y6, Y4
+	VBLENDVPS    Y8, Y4, Y10, Y10
+	VPSLLD       $0x1b, Y6, Y6
+	VBLENDVPS    Y6, Y10, Y9, Y9
+	VPSRLVD      224(AX), Y9, Y9
+	VPSRLD       $0x10, Y9, Y10
+	VPSRLD       $0x0b, Y2, Y5
+	VPSRLD       $0x0b, Y7, Y4
+	VPAND        rowSlot<>+0(SB), Y4, Y4
+	VPMULLD      Y5, Y4, Y4
+	VPAND        rowSlot<>+0(SB), Y7, Y6
+	VPADDD       Y6, Y5, Y5
+	VPADDD       Y4, Y5, Y5
+	VPAND        rowMagnitude<>+0(SB), Y7, Y8
+	VPADDD       Y7, Y7, Y4
+	VBLENDVPS    Y4, Y10, Y9, Y9
+	VPXOR        Y10, Y10, Y10
+	VPCMPEQD     Y10, Y8, Y10
+	VPAND        rowLast<>+0(SB), Y9, Y9
+	VPANDN       Y9, Y10, Y9
+	VPAND        rowLast<>+0(SB), Y5, Y6
+	VPSRLD       $0x05, Y5, Y4
+	VPMULLD      Y9, Y4, Y4
+	VPSUBD       Y4, Y5, Y5
+	VPSUBD       Y9, Y5, Y5
+	VPADDD       Y6, Y4, Y4
+	VPCMPGTD     Y6, Y9, Y6
+	VBLENDVPS    Y6, Y4, Y5, Y5
+	VPANDN       rowTen<>+0(SB), Y6, Y6
+	VMOVDQU      rowFive<>+0(SB), Y4
+	VBLENDVPS    Y10, Y4, Y6, Y6
+	VPXOR        Y10, Y10, Y10
+	VPSRLD       $0x10, Y5, Y4
+	VPCMPEQD     Y10, Y4, Y4
+	VMOVMSKPS    Y4, R9
+	VPMOVZXBD    (CX)(R9*8), Y10
+	VPMOVZXWD    (DX), Y9
+	VPERMD       Y9, Y10, Y10
+	POPCNTL      R9, R9
+	LEAQ         (DX)(R9*2), DX
+	SUBQ         R9, BX
+	SUBQ         R9, BX
+	VPSLLD       $0x10, Y5, Y9
+	VPOR         Y10, Y9, Y9
+	VBLENDVPS    Y4, Y9, Y5, Y2
 	VMOVDQU      Y3, 160(AX)
-	VMOVDQA      Y9, Y3
-	VPMULLD      steps27<>+0(SB), Y8, Y6
+	VMOVDQA      Y8, Y3
 	VMOVDQU      Y6, 224(AX)
-	VPSLLD       $0x08, Y8, Y8
-	VPOR         Y8, Y5, Y5
-	VPACKUSDW    Y5, Y11, Y11
-	VPERMQ       $0xd8, Y11, Y11
-	MOVQ         304(AX), R8
-	VMOVDQU      Y11, (R8)(SI*1)
-	MOVQ         296(AX), R8
-	VMOVDQU      Y1, (R8)(SI*2)
-	VMOVDQU      Y3, 32(R8)(SI*2)
+	VPSLLD       $0x0c, Y6, Y6
+	VPSRLD       $0x16, Y7, Y7
+	VPOR         Y6, Y7, Y12
+	VPACKUSDW    Y12, Y11, Y4
+	VPERMQ       $0xd8, Y4, Y4
+	VPAND        rowClass<>+0(SB), Y4, Y5
+	VPSUBUSW     rowBase<>+0(SB), Y5, Y5
+	VPAND        rowSign<>+0(SB), Y4, Y4
+	VPOR         Y4, Y5, Y4
+	MOVQ         968(AX), R9
+	VMOVDQU      Y4, (R9)(SI*1)
+	MOVQ         960(AX), R9
+	VMOVDQU      Y1, (R9)(SI*2)
+	VMOVDQU      Y3, 32(R9)(SI*2)
 	ADDQ         $0x20, SI
 	DECQ         DI
 	JNZ          step
+	MOVQ         1000(AX), R8
+	TESTQ        R8, R8
+	JZ           done
+	SUBQ         SI, R8
+	MOVQ         $0x00000001, DI
+
+masked:
+	CMPQ      BX, $0x20
+	JL        done
+	MOVQ      952(AX), R9
+	VMOVUPS   288(AX), Y4
+	VMULPS    128(AX), Y4, Y4
+	VADDPS    (R9)(SI*2), Y4, Y4
+	VADDPS    rowFloat<>+0(SB), Y4, Y4
+	VMULPS    256(AX), Y1, Y5
+	VADDPS    Y5, Y4, Y4
+	VPSRLD    $0x13, Y4, Y11
+	VMOVUPS   288(AX), Y4
+	VMULPS    160(AX), Y4, Y4
+	VADDPS    32(R9)(SI*2), Y4, Y4
+	VADDPS    rowFloat<>+0(SB), Y4, Y4
+	VMULPS    256(AX), Y3, Y5
+	VADDPS    Y5, Y4, Y4
+	VPSRLD    $0x13, Y4, Y12
+	VPACKUSDW Y12, Y11, Y6
+	VPXOR     Y4, Y4, Y4
+	VPXOR     Y5, Y5, Y5
+	VPCMPGTW  320(AX), Y6, Y7
+	VPADDW    Y7, Y4, Y4
+	VPCMPGTW  352(AX), Y6, Y7
+	VPADDW    Y7, Y5, Y5
+	VPCMPGTW  384(AX), Y6, Y7
+	VPADDW    Y7, Y4, Y4
+	VPCMPGTW  416(AX), Y6, Y7
+	VPADDW    Y7, Y5, Y5
+	VPCMPGTW  448(AX), Y6, Y7
+	VPADDW    Y7, Y4, Y4
+	VPCMPGTW  480(AX), Y6, Y7
+	VPADDW    Y7, Y5, Y5
+	VPCMPGTW  512(AX), Y6, Y7
+	VPADDW    Y7, Y4, Y4
+	VPCMPGTW  544(AX), Y6, Y7
+	VPADDW    Y7, Y5, Y5
+	CMPQ      1016(AX), $0x08
+	JLE       masked_contexts
+	VPCMPGTW  576(AX), Y6, Y7
+	VPADDW    Y7, Y4, Y4
+	VPCMPGTW  608(AX), Y6, Y7
+	VPADDW    Y7, Y5, Y5
+	VPCMPGTW  640(AX), Y6, Y7
+	VPADDW    Y7, Y4, Y4
+	VPCMPGTW  672(AX), Y6, Y7
+	VPADDW    Y7, Y5, Y5
+	VPCMPGTW  704(AX), Y6, Y7
+	VPADDW    Y7, Y4, Y4
+	VPCMPGTW  736(AX), Y6, Y7
+	VPADDW    Y7, Y5, Y5
+	VPCMPGTW  768(AX), Y6, Y7
+	VPADDW    Y7, Y4, Y4
+
+masked_contexts:
+	VPADDW       Y5, Y4, Y4
+	VPXOR        Y5, Y5, Y5
+	VPUNPCKLWD   Y4, Y5, Y11
+	VPUNPCKHWD   Y4, Y5, Y12
+	VPSRAD       $0x05, Y11, Y11
+	VPSRAD       $0x05, Y12, Y12
+	MOVQ         976(AX), R9
+	VMOVDQU      (R9)(SI*1), Y13
+	VPSRLW       $0x0e, Y13, Y13
+	VPMULLW      rowNine<>+0(SB), Y13, Y13
+	VMOVDQU      -32(R9)(SI*1), Y4
+	VPSRLW       $0x0e, Y4, Y4
+	VPADDW       Y4, Y13, Y13
+	MOVQ         984(AX), R9
+	VMOVDQU      (R9)(SI*1), Y4
+	VPSRLW       $0x0e, Y4, Y4
+	VPMULLW      rowThree<>+0(SB), Y4, Y4
+	VPADDW       Y4, Y13, Y13
+	VPAND        rowSlot<>+0(SB), Y0, Y5
+	VPSUBD       Y11, Y5, Y5
+	MOVQ         928(AX), R9
+	VMOVDQU      rowEvery<>+0(SB), Y4
+	VPGATHERDD   Y4, (R9)(Y5*4), Y7
+	VPMOVZXWD    X13, Y6
+	VPSLLD       $0x1c, Y6, Y8
+	VPERMD       800(AX), Y6, Y9
+	VPERMD       832(AX), Y6, Y10
+	VBLENDVPS    Y8, Y10, Y9, Y9
+	VPERMD       864(AX), Y6, Y10
+	VPERMD       896(AX), Y6, Y4
+	VBLENDVPS    Y8, Y4, Y10, Y10
+	VPSLLD       $0x1b, Y6, Y6
+	VBLENDVPS    Y6, Y10, Y9, Y9
+	VPSRLVD      192(AX), Y9, Y9
+	VPSRLD       $0x10, Y9, Y10
+	VPSRLD       $0x0b, Y0, Y5
+	VPSRLD       $0x0b, Y7, Y4
+	VPAND        rowSlot<>+0(SB), Y4, Y4
+	VPMULLD      Y5, Y4, Y4
+	VPAND        rowSlot<>+0(SB), Y7, Y6
+	VPADDD       Y6, Y5, Y5
+	VPADDD       Y4, Y5, Y5
+	VPAND        rowMagnitude<>+0(SB), Y7, Y8
+	VPADDD       Y7, Y7, Y4
+	VBLENDVPS    Y4, Y10, Y9, Y9
+	VPXOR        Y10, Y10, Y10
+	VPCMPEQD     Y10, Y8, Y10
+	VPAND        rowLast<>+0(SB), Y9, Y9
+	VPANDN       Y9, Y10, Y9
+	VPAND        rowLast<>+0(SB), Y5, Y6
+	VPSRLD       $0x05, Y5, Y4
+	VPMULLD      Y9, Y4, Y4
+	VPSUBD       Y4, Y5, Y5
+	VPSUBD       Y9, Y5, Y5
+	VPADDD       Y6, Y4, Y4
+	VPCMPGTD     Y6, Y9, Y6
+	VBLENDVPS    Y6, Y4, Y5, Y5
+	VPANDN       rowTen<>+0(SB), Y6, Y6
+	VMOVDQU      rowFive<>+0(SB), Y4
+	VBLENDVPS    Y10, Y4, Y6, Y6
+	VPXOR        Y10, Y10, Y10
+	VPSRLD       $0x10, Y5, Y4
+	VPCMPEQD     Y10, Y4, Y4
+	VPMOVSXWD    (R8)(SI*1), Y10
+	VPAND        Y10, Y4, Y4
+	VPAND        Y10, Y7, Y7
+	VBLENDVPS    Y10, Y5, Y0, Y5
+	VBLENDVPS    Y10, Y8, Y1, Y8
+	VMOVDQU      rowFive<>+0(SB), Y9
+	VBLENDVPS    Y10, Y6, Y9, Y6
+	VMOVMSKPS    Y4, R9
+	VPMOVZXBD    (CX)(R9*8), Y10
+	VPMOVZXWD    (DX), Y9
+	VPERMD       Y9, Y10, Y10
+	POPCNTL      R9, R9
+	LEAQ         (DX)(R9*2), DX
+	SUBQ         R9, BX
+	SUBQ         R9, BX
+	VPSLLD       $0x10, Y5, Y9
+	VPOR         Y10, Y9, Y9
+	VBLENDVPS    Y4, Y9, Y5, Y0
+	VMOVDQU      Y1, 128(AX)
+	VMOVDQA      Y8, Y1
+	VMOVDQU      Y6, 192(AX)
+	VPSLLD       $0x0c, Y6, Y6
+	VPSRLD       $0x16, Y7, Y7
+	VPOR         Y6, Y7, Y11
+	VPAND        rowSlot<>+0(SB), Y2, Y5
+	VPSUBD       Y12, Y5, Y5
+	MOVQ         928(AX), R9
+	VMOVDQU      rowEvery<>+0(SB), Y4
+	VPGATHERDD   Y4, (R9)(Y5*4), Y7
+	VEXTRACTI128 $0x01, Y13, X6
+	VPMOVZXWD    X6, Y6
+	VPSLLD       $0x1c, Y6, Y8
+	VPERMD       800(AX), Y6, Y9
+	VPERMD       832(AX), Y6, Y10
+	VBLENDVPS    Y8, Y10, Y9, Y9
+	VPERMD       864(AX), Y6, Y10
+	VPERMD       896(AX), Y6, Y4
+	VBLENDVPS    Y8, Y4, Y10, Y10
+	VPSLLD       $0x1b, Y6, Y6
+	VBLENDVPS    Y6, Y10, Y9, Y9
+	VPSRLVD      224(AX), Y9, Y9
+	VPSRLD       $0x10, Y9, Y10
+	VPSRLD       $0x0b, Y2, Y5
+	VPSRLD       $0x0b, Y7, Y4
+	VPAND        rowSlot<>+0(SB), Y4, Y4
+	VPMULLD      Y5, Y4, Y4
+	VPAND        rowSlot<>+0(SB), Y7, Y6
+	VPADDD       Y6, Y5, Y5
+	VPADDD       Y4, Y5, Y5
+	VPAND        rowMagnitude<>+0(SB), Y7, Y8
+	VPADDD       Y7, Y7, Y4
+	VBLENDVPS    Y4, Y10, Y9, Y9
+	VPXOR        Y10, Y10, Y10
+	VPCMPEQD     Y10, Y8, Y10
+	VPAND        rowLast<>+0(SB), Y9, Y9
+	VPANDN       Y9, Y10, Y9
+	VPAND        rowLast<>+0(SB), Y5, Y6
+	VPSRLD       $0x05, Y5, Y4
+	VPMULLD      Y9, Y4, Y4
+	VPSUBD       Y4, Y5, Y5
+	VPSUBD       Y9, Y5, Y5
+	VPADDD       Y6, Y4, Y4
+	VPCMPGTD     Y6, Y9, Y6
+	VBLENDVPS    Y6, Y4, Y5, Y5
+	VPANDN       rowTen<>+0(SB), Y6, Y6
+	VMOVDQU      rowFive<>+0(SB), Y4
+	VBLENDVPS    Y10, Y4, Y6, Y6
+	VPXOR        Y10, Y10, Y10
+	VPSRLD       $0x10, Y5, Y4
+	VPCMPEQD     Y10, Y4, Y4
+	VPMOVSXWD    16(R8)(SI*1), Y10
+	VPAND        Y10, Y4, Y4
+	VPAND        Y10, Y7, Y7
+	VBLENDVPS    Y10, Y5, Y2, Y5
+	VBLENDVPS    Y10, Y8, Y3, Y8
+	VMOVDQU      rowFive<>+0(SB), Y9
+	VBLENDVPS    Y10, Y6, Y9, Y6
+	VMOVMSKPS    Y4, R9
+	VPMOVZXBD    (CX)(R9*8), Y10
+	VPMOVZXWD    (DX), Y9
+	VPERMD       Y9, Y10, Y10
+	POPCNTL      R9, R9
+	LEAQ         (DX)(R9*2), DX
+	SUBQ         R9, BX
+	SUBQ         R9, BX
+	VPSLLD       $0x10, Y5, Y9
+	VPOR         Y10, Y9, Y9
+	VBLENDVPS    Y4, Y9, Y5, Y2
+	VMOVDQU      Y3, 160(AX)
+	VMOVDQA      Y8, Y3
+	VMOVDQU      Y6, 224(AX)
+	VPSLLD       $0x0c, Y6, Y6
+	VPSRLD       $0x16, Y7, Y7
+	VPOR         Y6, Y7, Y12
+	VPACKUSDW    Y12, Y11, Y4
+	VPERMQ       $0xd8, Y4, Y4
+	VPAND        rowClass<>+0(SB), Y4, Y5
+	VPSUBUSW     rowBase<>+0(SB), Y5, Y5
+	VPAND        rowSign<>+0(SB), Y4, Y4
+	VPOR         Y4, Y5, Y4
+	MOVQ         968(AX), R9
+	VMOVDQU      Y4, (R9)(SI*1)
+	MOVQ         960(AX), R9
+	VMOVDQU      Y1, (R9)(SI*2)
+	VMOVDQU      Y3, 32(R9)(SI*2)
+	ADDQ         $0x20, SI
+	DECQ         DI
+	JNZ          masked
 
 done:
 	VMOVDQU Y0, (AX)
 	VMOVDQU Y1, 64(AX)
 	VMOVDQU Y2, 32(AX)
 	VMOVDQU Y3, 96(AX)
-	MOVQ    BX, 288(AX)
+	MOVQ    BX, 944(AX)
 	SHRQ    $0x05, SI
 	MOVQ    SI, done+16(FP)
 	VZEROUPPER
 	RET
 
-// func rowMaskedAVX2(s *byte, moves *[256][8]byte) (done int)
-// Requires: AVX, AVX2, POPCNT
-TEXT ·rowMaskedAVX2(SB), NOSPLIT, $0-24
-	MOVQ    s+0(FP), AX
-	MOVQ    moves+8(FP), CX
-	VMOVDQU (AX), Y0
-	VMOVDQU 64(AX), Y1
-	VMOVDQU 32(AX), Y2
-	VMOVDQU 96(AX), Y3
-	MOVQ    280(AX), DX
-	MOVQ    288(AX), BX
-	MOVQ    336(AX), DI
-	XORQ    SI, SI
+// func neighbours5AVX2(dst *float32, from *[10]*float32, factors *[10]float32, n int)
+// Requires: AVX
+TEXT ·neighbours5AVX2(SB), NOSPLIT, $0-32
+	MOVQ         from+8(FP), AX
+	MOVQ         factors+16(FP), CX
+	VBROADCASTSS (CX), Y0
+	VBROADCASTSS 4(CX), Y1
+	VBROADCASTSS 8(CX), Y2
+	VBROADCASTSS 12(CX), Y3
+	VBROADCASTSS 16(CX), Y4
+	MOVQ         (AX), CX
+	MOVQ         8(AX), DX
+	MOVQ         16(AX), BX
+	MOVQ         24(AX), SI
+	MOVQ         32(AX), AX
+	MOVQ         dst+0(FP), DI
+	MOVQ         n+24(FP), R8
+	XORQ         R9, R9
 
-step:
-	CMPQ  BX, $0x20
-	JL    done
-	VPXOR Y4, Y4, Y4
-	VPXOR Y5, Y5, Y5
-	MOVQ  344(AX), R10
-	XORQ  R9, R9
-	TESTQ R10, R10
-	JZ    decode
+sums:
+	VMULPS  (CX)(R9*1), Y0, Y5
+	VMULPS  (DX)(R9*1), Y1, Y6
+	VADDPS  Y6, Y5, Y5
+	VMULPS  (BX)(R9*1), Y2, Y6
+	VADDPS  Y6, Y5, Y5
+	VMULPS  (SI)(R9*1), Y3, Y6
+	VADDPS  Y6, Y5, Y5
+	VMULPS  (AX)(R9*1), Y4, Y6
+	VADDPS  Y6, Y5, Y5
+	VMOVUPS Y5, (DI)(R9*1)
+	ADDQ    $0x20, R9
+	SUBQ    $0x08, R8
+	JNZ     sums
+	VZEROUPPER
+	RET
 
-tap:
-	MOVQ         400(AX)(R9*8), R8
-	VBROADCASTSS 360(AX)(R9*4), Y6
-	VMULPS       (R8)(SI*2), Y6, Y7
-	VADDPS       Y7, Y4, Y4
-	VMULPS       32(R8)(SI*2), Y6, Y7
-	VADDPS       Y7, Y5, Y5
-	INCQ         R9
-	CMPQ         R9, R10
-	JNE          tap
+// func neighbours10AVX2(dst *float32, from *[10]*float32, factors *[10]float32, n int)
+// Requires: AVX
+TEXT ·neighbours10AVX2(SB), NOSPLIT, $0-32
+	MOVQ         from+8(FP), AX
+	MOVQ         factors+16(FP), CX
+	VBROADCASTSS (CX), Y0
+	VBROADCASTSS 4(CX), Y1
+	VBROADCASTSS 8(CX), Y2
+	VBROADCASTSS 12(CX), Y3
+	VBROADCASTSS 16(CX), Y4
+	VBROADCASTSS 20(CX), Y5
+	VBROADCASTSS 24(CX), Y6
+	VBROADCASTSS 28(CX), Y7
+	VBROADCASTSS 32(CX), Y8
+	VBROADCASTSS 36(CX), Y9
+	MOVQ         (AX), CX
+	MOVQ         8(AX), DX
+	MOVQ         16(AX), BX
+	MOVQ         24(AX), SI
+	MOVQ         32(AX), DI
+	MOVQ         40(AX), R8
+	MOVQ         48(AX), R9
+	MOVQ         56(AX), R10
+	MOVQ         64(AX), R11
+	MOVQ         72(AX), AX
+	MOVQ         dst+0(FP), R12
+	MOVQ         n+24(FP), R13
+	XORQ         R14, R14
 
-decode:
-	VBROADCASTSS 356(AX), Y6
-	VMULPS       128(AX), Y6, Y6
-	VADDPS       Y6, Y4, Y4
-	VADDPS       stepsFloat<>+0(SB), Y4, Y4
-	VBROADCASTSS 352(AX), Y6
-	VMULPS       Y6, Y1, Y6
-	VADDPS       Y6, Y4, Y4
-	VPSRLD       $0x13, Y4, Y4
-	VPSUBD       stepsOctaves<>+0(SB), Y4, Y4
-	VPAND        stepsSlot<>+0(SB), Y4, Y4
-	MOVQ         256(AX), R8
-	VMOVDQU      stepsEvery<>+0(SB), Y6
-	VPGATHERDD   Y6, (R8)(Y4*4), Y7
-	VPAND        stepsSlot<>+0(SB), Y0, Y4
-	VPADDD       Y4, Y7, Y7
-	MOVQ         264(AX), R8
-	VMOVDQU      stepsEvery<>+0(SB), Y6
-	VPGATHERDD   Y6, (R8)(Y7*4), Y4
-	VPAND        stepsClass<>+0(SB), Y4, Y11
-	VPSRLD       $0x14, Y4, Y7
-	VPSRLD       $0x0b, Y0, Y8
-	VPMULLD      Y8, Y7, Y7
-	VPSRLD       $0x08, Y4, Y4
-	VPAND        stepsSize<>+0(SB), Y4, Y4
-	VPADDD       Y4, Y7, Y7
-	MOVQ         312(AX), R8
-	VMOVDQU      (R8)(SI*1), X6
-	VPSRLW       $0x08, X6, X6
-	VPMULLW      stepsNine<>+0(SB), X6, X6
-	VMOVDQU      -32(R8)(SI*1), X8
-	VPSRLW       $0x08, X8, X8
-	VPADDW       X8, X6, X6
-	MOVQ         320(AX), R8
-	VMOVDQU      (R8)(SI*1), X8
-	VPSRLW       $0x08, X8, X8
-	VPMULLW      stepsThree<>+0(SB), X8, X8
-	VPADDW       X8, X6, X6
-	VPMOVZXWD    X6, Y6
-	VPADDD       192(AX), Y6, Y6
-	VPSLLD       $0x02, Y6, Y6
-	VPMINSD      steps2<>+0(SB), Y11, Y8
-	VPADDD       Y8, Y6, Y6
-	MOVQ         272(AX), R8
-	VMOVDQU      stepsEvery<>+0(SB), Y8
-	VPGATHERDD   Y8, (R8)(Y6*4), Y4
-	VPAND        steps31<>+0(SB), Y7, Y6
-	VPCMPGTD     Y6, Y4, Y8
-	VMOVDQU      stepsSigns<>+0(SB), Y9
-	VPSUBD       Y4, Y9, Y9
-	VPBLENDVB    Y8, Y4, Y9, Y9
-	VPSRLD       $0x05, Y7, Y7
-	VPMULLD      Y9, Y7, Y7
-	VPADDD       Y6, Y7, Y7
-	VPANDN       Y4, Y8, Y4
-	VPSUBD       Y4, Y7, Y7
-	VPXOR        Y4, Y4, Y4
-	VPCMPEQD     Y4, Y11, Y6
-	VPANDN       steps2<>+0(SB), Y8, Y8
-	VPAND        steps1<>+0(SB), Y6, Y9
-	VPOR         Y9, Y8, Y8
-	VPADDD       stepsBase<>+0(SB), Y11, Y9
-	VPSLLD       $0x16, Y9, Y9
-	VPANDN       Y9, Y6, Y9
-	VPSRLD       $0x10, Y7, Y6
-	VPCMPEQD     Y4, Y6, Y6
-	MOVQ         328(AX), R8
-	VPMOVSXWD    (R8)(SI*1), Y4
-	VPAND        Y4, Y6, Y6
-	VPBLENDVB    Y4, Y7, Y0, Y7
-	VPBLENDVB    Y4, Y9, Y1, Y9
-	VMOVDQU      steps1<>+0(SB), Y10
-	VPBLENDVB    Y4, Y8, Y10, Y8
-	VPAND        Y4, Y11, Y11
-	VMOVMSKPS    Y6, R8
-	VPMOVZXBD    (CX)(R8*8), Y10
-	VPMOVZXWD    (DX), Y4
-	VPERMD       Y4, Y10, Y10
-	POPCNTL      R8, R8
-	LEAQ         (DX)(R8*2), DX
-	SUBQ         R8, BX
-	SUBQ         R8, BX
-	VPSLLD       $0x10, Y7, Y0
-	VPOR         Y10, Y0, Y0
-	VPBLENDVB    Y6, Y0, Y7, Y0
-	VMOVDQU      Y1, 128(AX)
-	VMOVDQA      Y9, Y1
-	VPMULLD      steps27<>+0(SB), Y8, Y6
-	VMOVDQU      Y6, 192(AX)
-	VPSLLD       $0x08, Y8, Y8
-	VPOR         Y8, Y11, Y11
-	VBROADCASTSS 356(AX), Y6
-	VMULPS       160(AX), Y6, Y6
-	VADDPS       Y6, Y5, Y5
-	VADDPS       stepsFloat<>+0(SB), Y5, Y5
-	VBROADCASTSS 352(AX), Y6
-	VMULPS       Y6, Y3, Y6
-	VADDPS       Y6, Y5, Y5
-	VPSRLD       $0x13, Y5, Y5
-	VPSUBD       stepsOctaves<>+0(SB), Y5, Y5
-	VPAND        stepsSlot<>+0(SB), Y5, Y5
-	MOVQ         256(AX), R8
-	VMOVDQU      stepsEvery<>+0(SB), Y6
-	VPGATHERDD   Y6, (R8)(Y5*4), Y7
-	VPAND        stepsSlot<>+0(SB), Y2, Y4
-	VPADDD       Y4, Y7, Y7
-	MOVQ         264(AX), R8
-	VMOVDQU      stepsEvery<>+0(SB), Y6
-	VPGATHERDD   Y6, (R8)(Y7*4), Y4
-	VPAND        stepsClass<>+0(SB), Y4, Y5
-	VPSRLD       $0x14, Y4, Y7
-	VPSRLD       $0x0b, Y2, Y8
-	VPMULLD      Y8, Y7, Y7
-	VPSRLD       $0x08, Y4, Y4
-	VPAND        stepsSize<>+0(SB), Y4, Y4
-	VPADDD       Y4, Y7, Y7
-	MOVQ         312(AX), R8
-	VMOVDQU      16(R8)(SI*1), X6
-	VPSRLW       $0x08, X6, X6
-	VPMULLW      stepsNine<>+0(SB), X6, X6
-	VMOVDQU      -16(R8)(SI*1), X8
-	VPSRLW       $0x08, X8, X8
-	VPADDW       X8, X6, X6
-	MOVQ         320(AX), R8
-	VMOVDQU      16(R8)(SI*1), X8
-	VPSRLW       $0x08, X8, X8
-	VPMULLW      stepsThree<>+0(SB), X8, X8
-	VPADDW       X8, X6, X6
-	VPMOVZXWD    X6, Y6
-	VPADDD       224(AX), Y6, Y6
-	VPSLLD       $0x02, Y6, Y6
-	VPMINSD      steps2<>+0(SB), Y5, Y8
-	VPADDD       Y8, Y6, Y6
-	MOVQ         272(AX), R8
-	VMOVDQU      stepsEvery<>+0(SB), Y8
-	VPGATHERDD   Y8, (R8)(Y6*4), Y4
-	VPAND        steps31<>+0(SB), Y7, Y6
-	VPCMPGTD     Y6, Y4, Y8
-	VMOVDQU      stepsSigns<>+0(SB), Y9
-	VPSUBD       Y4, Y9, Y9
-	VPBLENDVB    Y8, Y4, Y9, Y9
-	VPSRLD       $0x05, Y7, Y7
-	VPMULLD      Y9, Y7, Y7
-	VPADDD       Y6, Y7, Y7
-	VPANDN       Y4, Y8, Y4
-	VPSUBD       Y4, Y7, Y7
-	VPXOR        Y4, Y4, Y4
-	VPCMPEQD     Y4, Y5, Y6
-	VPANDN       steps2<>+0(SB), Y8, Y8
-	VPAND        steps1<>+0(SB), Y6, Y9
-	VPOR         Y9, Y8, Y8
-	VPADDD       stepsBase<>+0(SB), Y5, Y9
-	VPSLLD       $0x16, Y9, Y9
-	VPANDN       Y9, Y6, Y9
-	VPSRLD       $0x10, Y7, Y6
-	VPCMPEQD     Y4, Y6, Y6
-	MOVQ         328(AX), R8
-	VPMOVSXWD    16(R8)(SI*1), Y4
-	VPAND        Y4, Y6, Y6
-	VPBLENDVB    Y4, Y7, Y2, Y7
-	VPBLENDVB    Y4, Y9, Y3, Y9
-	VMOVDQU      steps1<>+0(SB), Y10
-	VPBLENDVB    Y4, Y8, Y10, Y8
-	VPAND        Y4, Y5, Y5
-	VMOVMSKPS    Y6, R8
-	VPMOVZXBD    (CX)(R8*8), Y10
-	VPMOVZXWD    (DX), Y4
-	VPERMD       Y4, Y10, Y10
-	POPCNTL      R8, R8
-	LEAQ         (DX)(R8*2), DX
-	SUBQ         R8, BX
-	SUBQ         R8, BX
-	VPSLLD       $0x10, Y7, Y2
-	VPOR         Y10, Y2, Y2
-	VPBLENDVB    Y6, Y2, Y7, Y2
-	VMOVDQU      Y3, 160(AX)
-	VMOVDQA      Y9, Y3
-	VPMULLD      steps27<>+0(SB), Y8, Y6
-	VMOVDQU      Y6, 224(AX)
-	VPSLLD       $0x08, Y8, Y8
-	VPOR         Y8, Y5, Y5
-	VPACKUSDW    Y5, Y11, Y11
-	VPERMQ       $0xd8, Y11, Y11
-	MOVQ         304(AX), R8
-	VMOVDQU      Y11, (R8)(SI*1)
-	MOVQ         296(AX), R8
-	VMOVDQU      Y1, (R8)(SI*2)
-	VMOVDQU      Y3, 32(R8)(SI*2)
-	ADDQ         $0x20, SI
-	DECQ         DI
-	JNZ          step
+sums:
+	VMULPS  (CX)(R14*1), Y0, Y10
+	VMULPS  (DX)(R14*1), Y1, Y11
+	VADDPS  Y11, Y10, Y10
+	VMULPS  (BX)(R14*1), Y2, Y11
+	VADDPS  Y11, Y10, Y10
+	VMULPS  (SI)(R14*1), Y3, Y11
+	VADDPS  Y11, Y10, Y10
+	VMULPS  (DI)(R14*1), Y4, Y11
+	VADDPS  Y11, Y10, Y10
+	VMULPS  (R8)(R14*1), Y5, Y11
+	VADDPS  Y11, Y10, Y10
+	VMULPS  (R9)(R14*1), Y6, Y11
+	VADDPS  Y11, Y10, Y10
+	VMULPS  (R10)(R14*1), Y7, Y11
+	VADDPS  Y11, Y10, Y10
+	VMULPS  (R11)(R14*1), Y8, Y11
+	VADDPS  Y11, Y10, Y10
+	VMULPS  (AX)(R14*1), Y9, Y11
+	VADDPS  Y11, Y10, Y10
+	VMOVUPS Y10, (R12)(R14*1)
+	ADDQ    $0x20, R14
+	SUBQ    $0x08, R13
+	JNZ     sums
+	VZEROUPPER
+	RET
 
-done:
+// func rampAVX2(dst *uint32, first uint32, n int)
+// Requires: AVX, AVX2
+TEXT ·rampAVX2(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         n+16(FP), CX
+	MOVL         first+8(FP), DX
+	VMOVD        DX, X0
+	VPBROADCASTD X0, Y0
+	VPADDD       rampUp<>+0(SB), Y0, Y0
+	MOVL         $0x00000008, DX
+	VMOVD        DX, X1
+	VPBROADCASTD X1, Y1
+
+ramp:
 	VMOVDQU Y0, (AX)
-	VMOVDQU Y1, 64(AX)
-	VMOVDQU Y2, 32(AX)
-	VMOVDQU Y3, 96(AX)
-	MOVQ    BX, 288(AX)
-	SHRQ    $0x05, SI
-	MOVQ    SI, done+16(FP)
+	VPADDD  Y1, Y0, Y0
+	ADDQ    $0x20, AX
+	SUBQ    $0x08, CX
+	JNZ     ramp
+	VZEROUPPER
+	RET
+
+DATA rampUp<>+0(SB)/4, $0x00000000
+DATA rampUp<>+4(SB)/4, $0x00000001
+DATA rampUp<>+8(SB)/4, $0x00000002
+DATA rampUp<>+12(SB)/4, $0x00000003
+DATA rampUp<>+16(SB)/4, $0x00000004
+DATA rampUp<>+20(SB)/4, $0x00000005
+DATA rampUp<>+24(SB)/4, $0x00000006
+DATA rampUp<>+28(SB)/4, $0x00000007
+GLOBL rampUp<>(SB), RODATA|NOPTR, $32
+
+DATA edges32<>+0(SB)/4, $-1
+DATA edges32<>+4(SB)/4, $-1
+DATA edges32<>+8(SB)/4, $-1
+DATA edges32<>+12(SB)/4, $-1
+DATA edges32<>+16(SB)/4, $-1
+DATA edges32<>+20(SB)/4, $-1
+DATA edges32<>+24(SB)/4, $-1
+DATA edges32<>+28(SB)/4, $-1
+DATA edges32<>+32(SB)/4, $-1
+DATA edges32<>+36(SB)/4, $-1
+DATA edges32<>+40(SB)/4, $-1
+DATA edges32<>+44(SB)/4, $-1
+DATA edges32<>+48(SB)/4, $-1
+DATA edges32<>+52(SB)/4, $-1
+DATA edges32<>+56(SB)/4, $-1
+DATA edges32<>+60(SB)/4, $-1
+DATA edges32<>+64(SB)/4, $+0
+DATA edges32<>+68(SB)/4, $+0
+DATA edges32<>+72(SB)/4, $+0
+DATA edges32<>+76(SB)/4, $+0
+DATA edges32<>+80(SB)/4, $+0
+DATA edges32<>+84(SB)/4, $+0
+DATA edges32<>+88(SB)/4, $+0
+DATA edges32<>+92(SB)/4, $+0
+DATA edges32<>+96(SB)/4, $+0
+DATA edges32<>+100(SB)/4, $+0
+DATA edges32<>+104(SB)/4, $+0
+DATA edges32<>+108(SB)/4, $+0
+DATA edges32<>+112(SB)/4, $+0
+DATA edges32<>+116(SB)/4, $+0
+DATA edges32<>+120(SB)/4, $+0
+DATA edges32<>+124(SB)/4, $+0
+GLOBL edges32<>(SB), RODATA|NOPTR, $128
+
+DATA edges16<>+0(SB)/2, $-1
+DATA edges16<>+2(SB)/2, $-1
+DATA edges16<>+4(SB)/2, $-1
+DATA edges16<>+6(SB)/2, $-1
+DATA edges16<>+8(SB)/2, $-1
+DATA edges16<>+10(SB)/2, $-1
+DATA edges16<>+12(SB)/2, $-1
+DATA edges16<>+14(SB)/2, $-1
+DATA edges16<>+16(SB)/2, $-1
+DATA edges16<>+18(SB)/2, $-1
+DATA edges16<>+20(SB)/2, $-1
+DATA edges16<>+22(SB)/2, $-1
+DATA edges16<>+24(SB)/2, $-1
+DATA edges16<>+26(SB)/2, $-1
+DATA edges16<>+28(SB)/2, $-1
+DATA edges16<>+30(SB)/2, $-1
+DATA edges16<>+32(SB)/2, $+0
+DATA edges16<>+34(SB)/2, $+0
+DATA edges16<>+36(SB)/2, $+0
+DATA edges16<>+38(SB)/2, $+0
+DATA edges16<>+40(SB)/2, $+0
+DATA edges16<>+42(SB)/2, $+0
+DATA edges16<>+44(SB)/2, $+0
+DATA edges16<>+46(SB)/2, $+0
+DATA edges16<>+48(SB)/2, $+0
+DATA edges16<>+50(SB)/2, $+0
+DATA edges16<>+52(SB)/2, $+0
+DATA edges16<>+54(SB)/2, $+0
+DATA edges16<>+56(SB)/2, $+0
+DATA edges16<>+58(SB)/2, $+0
+DATA edges16<>+60(SB)/2, $+0
+DATA edges16<>+62(SB)/2, $+0
+GLOBL edges16<>(SB), RODATA|NOPTR, $64
+
+// func edgesAVX2(mags *float32, marks *uint16, seg int, longer int)
+// Requires: AVX, AVX2
+TEXT ·edgesAVX2(SB), NOSPLIT, $0-32
+	MOVQ      mags+0(FP), AX
+	MOVQ      marks+8(FP), CX
+	MOVQ      seg+16(FP), DX
+	MOVQ      longer+24(FP), BX
+	LEAQ      edges32<>+0(SB), SI
+	MOVQ      BX, DI
+	SHLQ      $0x02, DI
+	SUBQ      DI, SI
+	VMOVDQU   64(SI), Y0
+	VMOVDQU   60(SI), Y1
+	MOVQ      DX, DI
+	SHLQ      $0x06, DI
+	ADDQ      AX, DI
+	VMOVDQU   -4(DI), Y2
+	VMOVDQU   -68(DI), Y3
+	VPBLENDVB Y1, Y2, Y3, Y2
+	VMOVDQU   Y2, -64(AX)
+	VMOVDQU   -68(DI), Y2
+	VMOVDQU   -132(DI), Y3
+	VPBLENDVB Y1, Y2, Y3, Y2
+	VMOVDQU   Y2, -128(AX)
+	VMOVDQU   4(AX), Y2
+	VMOVDQU   68(AX), Y3
+	VMOVDQU   (DI), Y1
+	VPBLENDVB Y0, Y1, Y2, Y1
+	VMOVDQU   Y1, (DI)
+	VPBLENDVB Y0, Y2, Y3, Y2
+	VMOVDQU   Y2, 64(DI)
+	TESTQ     BX, BX
+	JZ        even0
+	VMOVDQU   Y3, 128(DI)
+
+even0:
+	MOVL      (AX), SI
+	MOVL      SI, -64(AX)
+	MOVL      SI, -128(AX)
+	LEAQ      edges32<>+0(SB), SI
+	MOVQ      BX, DI
+	SHLQ      $0x02, DI
+	SUBQ      DI, SI
+	VMOVDQU   96(SI), Y0
+	VMOVDQU   92(SI), Y1
+	MOVQ      DX, DI
+	SHLQ      $0x06, DI
+	ADDQ      AX, DI
+	VMOVDQU   28(DI), Y2
+	VMOVDQU   -36(DI), Y3
+	VPBLENDVB Y1, Y2, Y3, Y2
+	VMOVDQU   Y2, -32(AX)
+	VMOVDQU   -36(DI), Y2
+	VMOVDQU   -100(DI), Y3
+	VPBLENDVB Y1, Y2, Y3, Y2
+	VMOVDQU   Y2, -96(AX)
+	VMOVDQU   36(AX), Y2
+	VMOVDQU   100(AX), Y3
+	VMOVDQU   32(DI), Y1
+	VPBLENDVB Y0, Y1, Y2, Y1
+	VMOVDQU   Y1, 32(DI)
+	VPBLENDVB Y0, Y2, Y3, Y2
+	VMOVDQU   Y2, 96(DI)
+	TESTQ     BX, BX
+	JZ        even1
+	VMOVDQU   Y3, 160(DI)
+
+even1:
+	MOVL      -4(DI), AX
+	MOVL      AX, 60(DI)
+	MOVL      AX, 124(DI)
+	LEAQ      edges16<>+0(SB), AX
+	LEAQ      (BX)(BX*1), SI
+	SUBQ      SI, AX
+	VMOVDQU   32(AX), Y0
+	VMOVDQU   30(AX), Y1
+	MOVQ      DX, SI
+	SHLQ      $0x05, SI
+	ADDQ      CX, SI
+	VMOVDQU   -2(SI), Y2
+	VMOVDQU   -34(SI), Y3
+	VPBLENDVB Y1, Y2, Y3, Y2
+	VMOVDQU   Y2, -32(CX)
+	VMOVDQU   -34(SI), Y2
+	VMOVDQU   -66(SI), Y3
+	VPBLENDVB Y1, Y2, Y3, Y2
+	VMOVDQU   Y2, -64(CX)
+	VMOVDQU   2(CX), Y2
+	VMOVDQU   34(CX), Y3
+	VMOVDQU   (SI), Y1
+	VPBLENDVB Y0, Y1, Y2, Y1
+	VMOVDQU   Y1, (SI)
+	VPBLENDVB Y0, Y2, Y3, Y2
+	VMOVDQU   Y2, 32(SI)
+	TESTQ     BX, BX
+	JZ        even2
+	VMOVDQU   Y3, 64(SI)
+
+even2:
+	MOVWLZX (CX), AX
+	MOVW    AX, -32(CX)
+	MOVW    AX, -64(CX)
+	MOVWLZX -2(SI), AX
+	MOVW    AX, 30(SI)
+	MOVW    AX, 62(SI)
+	VZEROUPPER
+	RET
+
+DATA activeBit0<>+0(SB)/4, $0x00010001
+DATA activeBit0<>+4(SB)/4, $0x00010001
+DATA activeBit0<>+8(SB)/4, $0x00010001
+DATA activeBit0<>+12(SB)/4, $0x00010001
+DATA activeBit0<>+16(SB)/4, $0x00010001
+DATA activeBit0<>+20(SB)/4, $0x00010001
+DATA activeBit0<>+24(SB)/4, $0x00010001
+DATA activeBit0<>+28(SB)/4, $0x00010001
+GLOBL activeBit0<>(SB), RODATA|NOPTR, $32
+
+DATA activeBit1<>+0(SB)/4, $0x00020002
+DATA activeBit1<>+4(SB)/4, $0x00020002
+DATA activeBit1<>+8(SB)/4, $0x00020002
+DATA activeBit1<>+12(SB)/4, $0x00020002
+DATA activeBit1<>+16(SB)/4, $0x00020002
+DATA activeBit1<>+20(SB)/4, $0x00020002
+DATA activeBit1<>+24(SB)/4, $0x00020002
+DATA activeBit1<>+28(SB)/4, $0x00020002
+GLOBL activeBit1<>(SB), RODATA|NOPTR, $32
+
+DATA activeBit2<>+0(SB)/4, $0x00040004
+DATA activeBit2<>+4(SB)/4, $0x00040004
+DATA activeBit2<>+8(SB)/4, $0x00040004
+DATA activeBit2<>+12(SB)/4, $0x00040004
+DATA activeBit2<>+16(SB)/4, $0x00040004
+DATA activeBit2<>+20(SB)/4, $0x00040004
+DATA activeBit2<>+24(SB)/4, $0x00040004
+DATA activeBit2<>+28(SB)/4, $0x00040004
+GLOBL activeBit2<>(SB), RODATA|NOPTR, $32
+
+DATA activeBit3<>+0(SB)/4, $0x00080008
+DATA activeBit3<>+4(SB)/4, $0x00080008
+DATA activeBit3<>+8(SB)/4, $0x00080008
+DATA activeBit3<>+12(SB)/4, $0x00080008
+DATA activeBit3<>+16(SB)/4, $0x00080008
+DATA activeBit3<>+20(SB)/4, $0x00080008
+DATA activeBit3<>+24(SB)/4, $0x00080008
+DATA activeBit3<>+28(SB)/4, $0x00080008
+GLOBL activeBit3<>(SB), RODATA|NOPTR, $32
+
+DATA activeBit4<>+0(SB)/4, $0x00100010
+DATA activeBit4<>+4(SB)/4, $0x00100010
+DATA activeBit4<>+8(SB)/4, $0x00100010
+DATA activeBit4<>+12(SB)/4, $0x00100010
+DATA activeBit4<>+16(SB)/4, $0x00100010
+DATA activeBit4<>+20(SB)/4, $0x00100010
+DATA activeBit4<>+24(SB)/4, $0x00100010
+DATA activeBit4<>+28(SB)/4, $0x00100010
+GLOBL activeBit4<>(SB), RODATA|NOPTR, $32
+
+DATA activeBit5<>+0(SB)/4, $0x00200020
+DATA activeBit5<>+4(SB)/4, $0x00200020
+DATA activeBit5<>+8(SB)/4, $0x00200020
+DATA activeBit5<>+12(SB)/4, $0x00200020
+DATA activeBit5<>+16(SB)/4, $0x00200020
+DATA activeBit5<>+20(SB)/4, $0x00200020
+DATA activeBit5<>+24(SB)/4, $0x00200020
+DATA activeBit5<>+28(SB)/4, $0x00200020
+GLOBL activeBit5<>(SB), RODATA|NOPTR, $32
+
+DATA activeBit6<>+0(SB)/4, $0x00400040
+DATA activeBit6<>+4(SB)/4, $0x00400040
+DATA activeBit6<>+8(SB)/4, $0x00400040
+DATA activeBit6<>+12(SB)/4, $0x00400040
+DATA activeBit6<>+16(SB)/4, $0x00400040
+DATA activeBit6<>+20(SB)/4, $0x00400040
+DATA activeBit6<>+24(SB)/4, $0x00400040
+DATA activeBit6<>+28(SB)/4, $0x00400040
+GLOBL activeBit6<>(SB), RODATA|NOPTR, $32
+
+DATA activeBit7<>+0(SB)/4, $0x00800080
+DATA activeBit7<>+4(SB)/4, $0x00800080
+DATA activeBit7<>+8(SB)/4, $0x00800080
+DATA activeBit7<>+12(SB)/4, $0x00800080
+DATA activeBit7<>+16(SB)/4, $0x00800080
+DATA activeBit7<>+20(SB)/4, $0x00800080
+DATA activeBit7<>+24(SB)/4, $0x00800080
+DATA activeBit7<>+28(SB)/4, $0x00800080
+GLOBL activeBit7<>(SB), RODATA|NOPTR, $32
+
+// func activeAVX2(dst *uint16, masked *uint64, starts *[16]int, at int)
+// Requires: AVX, AVX2, BMI2
+TEXT ·activeAVX2(SB), NOSPLIT, $0-32
+	MOVQ      dst+0(FP), AX
+	MOVQ      masked+8(FP), CX
+	MOVQ      starts+16(FP), DX
+	MOVQ      at+24(FP), BX
+	VPXOR     Y0, Y0, Y0
+	MOVQ      (DX), SI
+	ADDQ      BX, SI
+	MOVQ      SI, DI
+	SHRQ      $0x03, DI
+	MOVWLZX   (CX)(DI*1), DI
+	ANDL      $0x07, SI
+	SHRXL     SI, DI, DI
+	VPINSRB   $0x00, DI, X0, X0
+	MOVQ      8(DX), SI
+	ADDQ      BX, SI
+	MOVQ      SI, DI
+	SHRQ      $0x03, DI
+	MOVWLZX   (CX)(DI*1), DI
+	ANDL      $0x07, SI
+	SHRXL     SI, DI, DI
+	VPINSRB   $0x01, DI, X0, X0
+	MOVQ      16(DX), SI
+	ADDQ      BX, SI
+	MOVQ      SI, DI
+	SHRQ      $0x03, DI
+	MOVWLZX   (CX)(DI*1), DI
+	ANDL      $0x07, SI
+	SHRXL     SI, DI, DI
+	VPINSRB   $0x02, DI, X0, X0
+	MOVQ      24(DX), SI
+	ADDQ      BX, SI
+	MOVQ      SI, DI
+	SHRQ      $0x03, DI
+	MOVWLZX   (CX)(DI*1), DI
+	ANDL      $0x07, SI
+	SHRXL     SI, DI, DI
+	VPINSRB   $0x03, DI, X0, X0
+	MOVQ      32(DX), SI
+	ADDQ      BX, SI
+	MOVQ      SI, DI
+	SHRQ      $0x03, DI
+	MOVWLZX   (CX)(DI*1), DI
+	ANDL      $0x07, SI
+	SHRXL     SI, DI, DI
+	VPINSRB   $0x04, DI, X0, X0
+	MOVQ      40(DX), SI
+	ADDQ      BX, SI
+	MOVQ      SI, DI
+	SHRQ      $0x03, DI
+	MOVWLZX   (CX)(DI*1), DI
+	ANDL      $0x07, SI
+	SHRXL     SI, DI, DI
+	VPINSRB   $0x05, DI, X0, X0
+	MOVQ      48(DX), SI
+	ADDQ      BX, SI
+	MOVQ      SI, DI
+	SHRQ      $0x03, DI
+	MOVWLZX   (CX)(DI*1), DI
+	ANDL      $0x07, SI
+	SHRXL     SI, DI, DI
+	VPINSRB   $0x06, DI, X0, X0
+	MOVQ      56(DX), SI
+	ADDQ      BX, SI
+	MOVQ      SI, DI
+	SHRQ      $0x03, DI
+	MOVWLZX   (CX)(DI*1), DI
+	ANDL      $0x07, SI
+	SHRXL     SI, DI, DI
+	VPINSRB   $0x07, DI, X0, X0
+	MOVQ      64(DX), SI
+	ADDQ      BX, SI
+	MOVQ      SI, DI
+	SHRQ      $0x03, DI
+	MOVWLZX   (CX)(DI*1), DI
+	ANDL      $0x07, SI
+	SHRXL     SI, DI, DI
+	VPINSRB   $0x08, DI, X0, X0
+	MOVQ      72(DX), SI
+	ADDQ      BX, SI
+	MOVQ      SI, DI
+	SHRQ      $0x03, DI
+	MOVWLZX   (CX)(DI*1), DI
+	ANDL      $0x07, SI
+	SHRXL     SI, DI, DI
+	VPINSRB   $0x09, DI, X0, X0
+	MOVQ      80(DX), SI
+	ADDQ      BX, SI
+	MOVQ      SI, DI
+	SHRQ      $0x03, DI
+	MOVWLZX   (CX)(DI*1), DI
+	ANDL      $0x07, SI
+	SHRXL     SI, DI, DI
+	VPINSRB   $0x0a, DI, X0, X0
+	MOVQ      88(DX), SI
+	ADDQ      BX, SI
+	MOVQ      SI, DI
+	SHRQ      $0x03, DI
+	MOVWLZX   (CX)(DI*1), DI
+	ANDL      $0x07, SI
+	SHRXL     SI, DI, DI
+	VPINSRB   $0x0b, DI, X0, X0
+	MOVQ      96(DX), SI
+	ADDQ      BX, SI
+	MOVQ      SI, DI
+	SHRQ      $0x03, DI
+	MOVWLZX   (CX)(DI*1), DI
+	ANDL      $0x07, SI
+	SHRXL     SI, DI, DI
+	VPINSRB   $0x0c, DI, X0, X0
+	MOVQ      104(DX), SI
+	ADDQ      BX, SI
+	MOVQ      SI, DI
+	SHRQ      $0x03, DI
+	MOVWLZX   (CX)(DI*1), DI
+	ANDL      $0x07, SI
+	SHRXL     SI, DI, DI
+	VPINSRB   $0x0d, DI, X0, X0
+	MOVQ      112(DX), SI
+	ADDQ      BX, SI
+	MOVQ      SI, DI
+	SHRQ      $0x03, DI
+	MOVWLZX   (CX)(DI*1), DI
+	ANDL      $0x07, SI
+	SHRXL     SI, DI, DI
+	VPINSRB   $0x0e, DI, X0, X0
+	MOVQ      120(DX), DX
+	ADDQ      BX, DX
+	MOVQ      DX, BX
+	SHRQ      $0x03, BX
+	MOVWLZX   (CX)(BX*1), CX
+	ANDL      $0x07, DX
+	SHRXL     DX, CX, CX
+	VPINSRB   $0x0f, CX, X0, X0
+	VPMOVZXBW X0, Y0
+	VPXOR     Y1, Y1, Y1
+	VPAND     activeBit0<>+0(SB), Y0, Y2
+	VPCMPEQW  Y1, Y2, Y2
+	VMOVDQU   Y2, (AX)
+	VPAND     activeBit1<>+0(SB), Y0, Y2
+	VPCMPEQW  Y1, Y2, Y2
+	VMOVDQU   Y2, 32(AX)
+	VPAND     activeBit2<>+0(SB), Y0, Y2
+	VPCMPEQW  Y1, Y2, Y2
+	VMOVDQU   Y2, 64(AX)
+	VPAND     activeBit3<>+0(SB), Y0, Y2
+	VPCMPEQW  Y1, Y2, Y2
+	VMOVDQU   Y2, 96(AX)
+	VPAND     activeBit4<>+0(SB), Y0, Y2
+	VPCMPEQW  Y1, Y2, Y2
+	VMOVDQU   Y2, 128(AX)
+	VPAND     activeBit5<>+0(SB), Y0, Y2
+	VPCMPEQW  Y1, Y2, Y2
+	VMOVDQU   Y2, 160(AX)
+	VPAND     activeBit6<>+0(SB), Y0, Y2
+	VPCMPEQW  Y1, Y2, Y2
+	VMOVDQU   Y2, 192(AX)
+	VPAND     activeBit7<>+0(SB), Y0, Y2
+	VPCMPEQW  Y1, Y2, Y2
+	VMOVDQU   Y2, 224(AX)
 	VZEROUPPER
 	RET
 
@@ -3769,71 +4329,154 @@ TEXT ·stripesAVX2(SB), NOSPLIT, $0-24
 	VZEROUPPER
 	RET
 
-// func lowBitsAVX2(dst *uint32, marks *uint16, n int, low *byte, pos uint64) (end uint64)
+DATA lowFirst32<>+0(SB)/1, $0x00
+DATA lowFirst32<>+1(SB)/1, $0x00
+DATA lowFirst32<>+2(SB)/1, $0x00
+DATA lowFirst32<>+3(SB)/1, $0x00
+DATA lowFirst32<>+4(SB)/1, $0x04
+DATA lowFirst32<>+5(SB)/1, $0x04
+DATA lowFirst32<>+6(SB)/1, $0x04
+DATA lowFirst32<>+7(SB)/1, $0x04
+DATA lowFirst32<>+8(SB)/1, $0x08
+DATA lowFirst32<>+9(SB)/1, $0x08
+DATA lowFirst32<>+10(SB)/1, $0x08
+DATA lowFirst32<>+11(SB)/1, $0x08
+DATA lowFirst32<>+12(SB)/1, $0x0c
+DATA lowFirst32<>+13(SB)/1, $0x0c
+DATA lowFirst32<>+14(SB)/1, $0x0c
+DATA lowFirst32<>+15(SB)/1, $0x0c
+DATA lowFirst32<>+16(SB)/1, $0x00
+DATA lowFirst32<>+17(SB)/1, $0x00
+DATA lowFirst32<>+18(SB)/1, $0x00
+DATA lowFirst32<>+19(SB)/1, $0x00
+DATA lowFirst32<>+20(SB)/1, $0x04
+DATA lowFirst32<>+21(SB)/1, $0x04
+DATA lowFirst32<>+22(SB)/1, $0x04
+DATA lowFirst32<>+23(SB)/1, $0x04
+DATA lowFirst32<>+24(SB)/1, $0x08
+DATA lowFirst32<>+25(SB)/1, $0x08
+DATA lowFirst32<>+26(SB)/1, $0x08
+DATA lowFirst32<>+27(SB)/1, $0x08
+DATA lowFirst32<>+28(SB)/1, $0x0c
+DATA lowFirst32<>+29(SB)/1, $0x0c
+DATA lowFirst32<>+30(SB)/1, $0x0c
+DATA lowFirst32<>+31(SB)/1, $0x0c
+GLOBL lowFirst32<>(SB), RODATA|NOPTR, $32
+
+DATA lowUp32<>+0(SB)/1, $0x00
+DATA lowUp32<>+1(SB)/1, $0x01
+DATA lowUp32<>+2(SB)/1, $0x02
+DATA lowUp32<>+3(SB)/1, $0x03
+DATA lowUp32<>+4(SB)/1, $0x00
+DATA lowUp32<>+5(SB)/1, $0x01
+DATA lowUp32<>+6(SB)/1, $0x02
+DATA lowUp32<>+7(SB)/1, $0x03
+DATA lowUp32<>+8(SB)/1, $0x00
+DATA lowUp32<>+9(SB)/1, $0x01
+DATA lowUp32<>+10(SB)/1, $0x02
+DATA lowUp32<>+11(SB)/1, $0x03
+DATA lowUp32<>+12(SB)/1, $0x00
+DATA lowUp32<>+13(SB)/1, $0x01
+DATA lowUp32<>+14(SB)/1, $0x02
+DATA lowUp32<>+15(SB)/1, $0x03
+DATA lowUp32<>+16(SB)/1, $0x00
+DATA lowUp32<>+17(SB)/1, $0x01
+DATA lowUp32<>+18(SB)/1, $0x02
+DATA lowUp32<>+19(SB)/1, $0x03
+DATA lowUp32<>+20(SB)/1, $0x00
+DATA lowUp32<>+21(SB)/1, $0x01
+DATA lowUp32<>+22(SB)/1, $0x02
+DATA lowUp32<>+23(SB)/1, $0x03
+DATA lowUp32<>+24(SB)/1, $0x00
+DATA lowUp32<>+25(SB)/1, $0x01
+DATA lowUp32<>+26(SB)/1, $0x02
+DATA lowUp32<>+27(SB)/1, $0x03
+DATA lowUp32<>+28(SB)/1, $0x00
+DATA lowUp32<>+29(SB)/1, $0x01
+DATA lowUp32<>+30(SB)/1, $0x02
+DATA lowUp32<>+31(SB)/1, $0x03
+GLOBL lowUp32<>(SB), RODATA|NOPTR, $32
+
+// func lowBitsAVX2(dst *uint32, marks *uint16, n int, low *byte, pos uint64, t uint32) (end uint64)
 // Requires: AVX, AVX2
-TEXT ·lowBitsAVX2(SB), NOSPLIT, $0-48
+TEXT ·lowBitsAVX2(SB), NOSPLIT, $0-56
 	MOVQ         dst+0(FP), AX
 	MOVQ         marks+8(FP), CX
 	MOVQ         n+16(FP), DX
 	MOVQ         low+24(FP), BX
 	MOVQ         pos+32(FP), SI
-	MOVL         $0x00000001, DI
+	MOVL         t+40(FP), DI
 	VMOVD        DI, X0
 	VPBROADCASTD X0, Y0
-	MOVL         $0x000000ff, DI
+	MOVL         $0x00000001, DI
 	VMOVD        DI, X1
 	VPBROADCASTD X1, Y1
-	MOVL         $0x00000100, DI
+	MOVL         $0x000000ff, DI
 	VMOVD        DI, X2
 	VPBROADCASTD X2, Y2
+	MOVL         $0x00004000, DI
+	VMOVD        DI, X3
+	VPBROADCASTD X3, Y3
 
 low:
-	VPMOVZXWD    (CX), Y3
-	VPAND        Y1, Y3, Y4
-	VPCMPGTD     Y3, Y2, Y3
-	VPSRLD       $0x01, Y4, Y5
-	VPMAXSD      Y0, Y5, Y5
-	VPSUBD       Y0, Y5, Y5
-	VPADDD       Y5, Y5, Y6
-	VPSUBD       Y6, Y4, Y4
-	VPSLLVD      Y5, Y4, Y4
-	VPSLLDQ      $0x04, Y5, Y6
-	VPADDD       Y5, Y6, Y6
-	VPSLLDQ      $0x08, Y6, Y7
-	VPADDD       Y7, Y6, Y6
-	VPSHUFD      $0xff, Y6, Y7
-	VPERM2I128   $0x08, Y7, Y7, Y7
-	VPADDD       Y7, Y6, Y6
-	VEXTRACTI128 $0x01, Y6, X7
-	VPSUBD       Y5, Y6, Y6
+	VPMOVZXWD    (CX), Y4
+	VPAND        Y2, Y4, Y5
+	VPCMPGTD     Y4, Y3, Y4
+	VPSRLD       $0x01, Y5, Y6
+	VPMAXSD      Y1, Y6, Y6
+	VPSUBD       Y1, Y6, Y6
+	VPADDD       Y6, Y6, Y7
+	VPSUBD       Y7, Y5, Y5
+	VPSLLVD      Y6, Y5, Y5
+	VPMAXSD      Y0, Y6, Y6
+	VPSUBD       Y0, Y6, Y6
+	VPSLLDQ      $0x04, Y6, Y7
+	VPADDD       Y6, Y7, Y7
+	VPSLLDQ      $0x08, Y7, Y8
+	VPADDD       Y8, Y7, Y7
+	VPSHUFD      $0xff, Y7, Y8
+	VPERM2I128   $0x08, Y8, Y8, Y8
+	VPADDD       Y8, Y7, Y7
+	VEXTRACTI128 $0x01, Y7, X9
 	MOVQ         SI, DI
-	SHRQ         $0x03, DI
-	ADDQ         BX, DI
 	MOVL         SI, R8
 	ANDL         $0x07, R8
-	VMOVD        R8, X9
-	VPBROADCASTD X9, Y9
-	VPADDD       Y9, Y6, Y6
-	VMOVDQU      stepsEvery<>+0(SB), Y9
-	VPSRLD       $0x03, Y6, Y10
-	VPGATHERDD   Y9, (DI)(Y10*1), Y8
-	VPSLLD       $0x1d, Y6, Y6
-	VPSRLD       $0x1d, Y6, Y6
-	VPSRLVD      Y6, Y8, Y8
-	VPSLLVD      Y5, Y0, Y6
-	VPSUBD       Y0, Y6, Y6
-	VPAND        Y6, Y8, Y8
-	VPADDD       Y8, Y4, Y4
-	VPXOR        Y3, Y4, Y4
-	VPSUBD       Y3, Y4, Y4
-	VMOVDQU      Y4, (AX)
-	VPEXTRD      $0x03, X7, R8
+	VMOVD        R8, X8
+	VPBROADCASTD X8, Y8
+	VPADDD       Y8, Y7, Y7
+	VPSUBD       Y6, Y7, Y7
+	SHRQ         $0x03, DI
+	ADDQ         BX, DI
+	VEXTRACTI128 $0x01, Y7, X8
+	VMOVD        X8, R8
+	SHRL         $0x03, R8
+	VMOVDQU      (DI), X10
+	VINSERTI128  $0x01, (DI)(R8*1), Y10, Y10
+	VPSHUFD      $0x00, Y7, Y8
+	VPSRLD       $0x03, Y8, Y8
+	VPSRLD       $0x03, Y7, Y11
+	VPSUBD       Y8, Y11, Y11
+	VPSLLD       $0x1d, Y7, Y7
+	VPSRLD       $0x1d, Y7, Y7
+	VPSHUFB      lowFirst32<>+0(SB), Y11, Y11
+	VPADDB       lowUp32<>+0(SB), Y11, Y11
+	VPSHUFB      Y11, Y10, Y8
+	VPSRLVD      Y7, Y8, Y8
+	VPSLLVD      Y6, Y1, Y7
+	VPSUBD       Y1, Y7, Y7
+	VPAND        Y7, Y8, Y8
+	VPSLLVD      Y0, Y8, Y8
+	VPADDD       Y8, Y5, Y5
+	VPXOR        Y4, Y5, Y5
+	VPSUBD       Y4, Y5, Y5
+	VMOVDQU      Y5, (AX)
+	VPEXTRD      $0x03, X9, R8
 	ADDQ         R8, SI
 	ADDQ         $0x20, AX
 	ADDQ         $0x10, CX
 	SUBQ         $0x08, DX
 	JNZ          low
-	MOVQ         SI, end+40(FP)
+	MOVQ         SI, end+48(FP)
 	VZEROUPPER
 	RET
 
@@ -3854,11 +4497,11 @@ TEXT ·lowBits32AVX2(SB), NOSPLIT, $0-56
 	MOVL         $0x000000ff, DI
 	VMOVD        DI, X2
 	VPBROADCASTD X2, Y2
-	MOVL         $0x00000100, DI
+	MOVL         $0x00004000, DI
 	VMOVD        DI, X3
 	VPBROADCASTD X3, Y3
 
-low32:
+low:
 	VPMOVZXWD    (CX), Y4
 	VPAND        Y2, Y4, Y5
 	VPCMPGTD     Y4, Y3, Y4
@@ -3872,57 +4515,131 @@ low32:
 	VPSUBD       Y0, Y6, Y6
 	VPSLLDQ      $0x04, Y6, Y7
 	VPADDD       Y6, Y7, Y7
-	VPSLLDQ      $0x08, Y7, Y11
-	VPADDD       Y11, Y7, Y7
-	VPSHUFD      $0xff, Y7, Y11
-	VPERM2I128   $0x08, Y11, Y11, Y11
-	VPADDD       Y11, Y7, Y7
-	VEXTRACTI128 $0x01, Y7, X8
-	VPSUBD       Y6, Y7, Y7
+	VPSLLDQ      $0x08, Y7, Y8
+	VPADDD       Y8, Y7, Y7
+	VPSHUFD      $0xff, Y7, Y8
+	VPERM2I128   $0x08, Y8, Y8, Y8
+	VPADDD       Y8, Y7, Y7
+	VEXTRACTI128 $0x01, Y7, X9
 	MOVQ         SI, DI
-	SHRQ         $0x03, DI
-	ADDQ         BX, DI
 	MOVL         SI, R8
 	ANDL         $0x07, R8
-	VMOVD        R8, X11
-	VPBROADCASTD X11, Y11
-	VPADDD       Y11, Y7, Y7
+	VMOVD        R8, X8
+	VPBROADCASTD X8, Y8
+	VPADDD       Y8, Y7, Y7
+	VPSUBD       Y6, Y7, Y7
+	SHRQ         $0x03, DI
+	ADDQ         BX, DI
+	VEXTRACTI128 $0x01, Y7, X8
+	VMOVD        X8, R8
+	SHRL         $0x03, R8
+	VMOVDQU      (DI), X10
+	VINSERTI128  $0x01, (DI)(R8*1), Y10, Y10
+	VPSHUFD      $0x00, Y7, Y8
+	VPSRLD       $0x03, Y8, Y8
 	VPSRLD       $0x03, Y7, Y11
+	VPSUBD       Y8, Y11, Y11
 	VPSLLD       $0x1d, Y7, Y7
 	VPSRLD       $0x1d, Y7, Y7
-	VMOVDQU      stepsEvery<>+0(SB), Y12
-	VPGATHERDQ   Y12, (DI)(X11*1), Y9
-	VPMOVZXDQ    X7, Y12
-	VPSRLVQ      Y12, Y9, Y9
-	VMOVDQU      stepsEvery<>+0(SB), Y12
-	VEXTRACTI128 $0x01, Y11, X11
-	VPGATHERDQ   Y12, (DI)(X11*1), Y10
-	VEXTRACTI128 $0x01, Y7, X7
-	VPMOVZXDQ    X7, Y7
-	VPSRLVQ      Y7, Y10, Y10
-	VSHUFPS      $0x88, Y10, Y9, Y9
-	VPERMQ       $0xd8, Y9, Y9
+	VPSHUFB      lowFirst32<>+0(SB), Y11, Y11
+	VPADDB       lowUp32<>+0(SB), Y11, Y11
+	VPSHUFB      Y11, Y10, Y8
+	VPSRLVD      Y7, Y8, Y8
+	VPADDB       lowFour<>+0(SB), Y11, Y11
+	VPSHUFB      Y11, Y10, Y10
+	VMOVDQU      lowWidth<>+0(SB), Y11
+	VPSUBD       Y7, Y11, Y7
+	VPSLLVD      Y7, Y10, Y10
+	VPOR         Y10, Y8, Y8
 	VPSLLVD      Y6, Y1, Y7
 	VPSUBD       Y1, Y7, Y7
-	VPAND        Y7, Y9, Y9
-	VPSLLVD      Y0, Y9, Y9
-	VPADDD       Y9, Y5, Y5
+	VPAND        Y7, Y8, Y8
+	VPSLLVD      Y0, Y8, Y8
+	VPADDD       Y8, Y5, Y5
 	VPXOR        Y4, Y5, Y5
 	VPSUBD       Y4, Y5, Y5
 	VMOVDQU      Y5, (AX)
-	VPEXTRD      $0x03, X8, R8
+	VPEXTRD      $0x03, X9, R8
 	ADDQ         R8, SI
 	ADDQ         $0x20, AX
 	ADDQ         $0x10, CX
 	SUBQ         $0x08, DX
-	JNZ          low32
+	JNZ          low
 	MOVQ         SI, end+48(FP)
 	VZEROUPPER
 	RET
 
-// func lowBits64AVX2(dst *uint64, marks *uint16, n int, low *byte, pos uint64, t uint64) (end uint64)
+DATA lowFirst64<>+0(SB)/1, $0x00
+DATA lowFirst64<>+1(SB)/1, $0x00
+DATA lowFirst64<>+2(SB)/1, $0x00
+DATA lowFirst64<>+3(SB)/1, $0x00
+DATA lowFirst64<>+4(SB)/1, $0x00
+DATA lowFirst64<>+5(SB)/1, $0x00
+DATA lowFirst64<>+6(SB)/1, $0x00
+DATA lowFirst64<>+7(SB)/1, $0x00
+DATA lowFirst64<>+8(SB)/1, $0x08
+DATA lowFirst64<>+9(SB)/1, $0x08
+DATA lowFirst64<>+10(SB)/1, $0x08
+DATA lowFirst64<>+11(SB)/1, $0x08
+DATA lowFirst64<>+12(SB)/1, $0x08
+DATA lowFirst64<>+13(SB)/1, $0x08
+DATA lowFirst64<>+14(SB)/1, $0x08
+DATA lowFirst64<>+15(SB)/1, $0x08
+DATA lowFirst64<>+16(SB)/1, $0x00
+DATA lowFirst64<>+17(SB)/1, $0x00
+DATA lowFirst64<>+18(SB)/1, $0x00
+DATA lowFirst64<>+19(SB)/1, $0x00
+DATA lowFirst64<>+20(SB)/1, $0x00
+DATA lowFirst64<>+21(SB)/1, $0x00
+DATA lowFirst64<>+22(SB)/1, $0x00
+DATA lowFirst64<>+23(SB)/1, $0x00
+DATA lowFirst64<>+24(SB)/1, $0x08
+DATA lowFirst64<>+25(SB)/1, $0x08
+DATA lowFirst64<>+26(SB)/1, $0x08
+DATA lowFirst64<>+27(SB)/1, $0x08
+DATA lowFirst64<>+28(SB)/1, $0x08
+DATA lowFirst64<>+29(SB)/1, $0x08
+DATA lowFirst64<>+30(SB)/1, $0x08
+DATA lowFirst64<>+31(SB)/1, $0x08
+GLOBL lowFirst64<>(SB), RODATA|NOPTR, $32
+
+DATA lowUp64<>+0(SB)/1, $0x00
+DATA lowUp64<>+1(SB)/1, $0x01
+DATA lowUp64<>+2(SB)/1, $0x02
+DATA lowUp64<>+3(SB)/1, $0x03
+DATA lowUp64<>+4(SB)/1, $0x04
+DATA lowUp64<>+5(SB)/1, $0x05
+DATA lowUp64<>+6(SB)/1, $0x06
+DATA lowUp64<>+7(SB)/1, $0x07
+DATA lowUp64<>+8(SB)/1, $0x00
+DATA lowUp64<>+9(SB)/1, $0x01
+DATA lowUp64<>+10(SB)/1, $0x02
+DATA lowUp64<>+11(SB)/1, $0x03
+DATA lowUp64<>+12(SB)/1, $0x04
+DATA lowUp64<>+13(SB)/1, $0x05
+DATA lowUp64<>+14(SB)/1, $0x06
+DATA lowUp64<>+15(SB)/1, $0x07
+DATA lowUp64<>+16(SB)/1, $0x00
+DATA lowUp64<>+17(SB)/1, $0x01
+DATA lowUp64<>+18(SB)/1, $0x02
+DATA lowUp64<>+19(SB)/1, $0x03
+DATA lowUp64<>+20(SB)/1, $0x04
+DATA lowUp64<>+21(SB)/1, $0x05
+DATA lowUp64<>+22(SB)/1, $0x06
+DATA lowUp64<>+23(SB)/1, $0x07
+DATA lowUp64<>+24(SB)/1, $0x00
+DATA lowUp64<>+25(SB)/1, $0x01
+DATA lowUp64<>+26(SB)/1, $0x02
+DATA lowUp64<>+27(SB)/1, $0x03
+DATA lowUp64<>+28(SB)/1, $0x04
+DATA lowUp64<>+29(SB)/1, $0x05
+DATA lowUp64<>+30(SB)/1, $0x06
+DATA lowUp64<>+31(SB)/1, $0x07
+GLOBL lowUp64<>(SB), RODATA|NOPTR, $32
+
+// func lowBits64AVX2(dst *uint64, marks *uint16, n int, low *byte, pos uint64, t uint64) (done int, end uint64)
 // Requires: AVX, AVX2
-TEXT ·lowBits64AVX2(SB), NOSPLIT, $0-56
+TEXT ·lowBits64AVX2(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         marks+8(FP), CX
 	MOVQ         n+16(FP), DX
@@ -3937,57 +4654,76 @@ TEXT ·lowBits64AVX2(SB), NOSPLIT, $0-56
 	MOVQ         $0x000000ff, DI
 	VMOVQ        DI, X2
 	VPBROADCASTQ X2, Y2
-	MOVQ         $0x00000100, DI
+	MOVQ         $0x00004000, DI
 	VMOVQ        DI, X3
 	VPBROADCASTQ X3, Y3
+	MOVQ         $0x00000039, DI
+	VMOVQ        DI, X4
+	VPBROADCASTQ X4, Y4
+	XORQ         R9, R9
 
-low64:
-	VPMOVZXWQ    (CX), Y4
-	VPAND        Y2, Y4, Y5
-	VPCMPGTQ     Y4, Y3, Y4
-	VPSRLQ       $0x01, Y5, Y6
-	VPMAXSD      Y1, Y6, Y6
-	VPSUBQ       Y1, Y6, Y6
-	VPADDQ       Y6, Y6, Y7
-	VPSUBQ       Y7, Y5, Y5
-	VPSLLVQ      Y6, Y5, Y5
-	VPMAXSD      Y0, Y6, Y6
-	VPSUBQ       Y0, Y6, Y6
-	VPSLLDQ      $0x08, Y6, Y7
-	VPADDQ       Y6, Y7, Y7
-	VPERMQ       $0x55, Y7, Y10
-	VPERM2I128   $0x08, Y10, Y10, Y10
-	VPADDQ       Y10, Y7, Y7
-	VEXTRACTI128 $0x01, Y7, X8
-	VPSUBQ       Y6, Y7, Y7
+low:
+	VPMOVZXWQ    (CX)(R9*2), Y5
+	VPAND        Y2, Y5, Y6
+	VPCMPGTQ     Y5, Y3, Y5
+	VPSRLQ       $0x01, Y6, Y7
+	VPMAXSD      Y1, Y7, Y7
+	VPSUBQ       Y1, Y7, Y7
+	VPADDQ       Y7, Y7, Y8
+	VPSUBQ       Y8, Y6, Y6
+	VPSLLVQ      Y7, Y6, Y6
+	VPMAXSD      Y0, Y7, Y7
+	VPSUBQ       Y0, Y7, Y7
+	VPCMPGTD     Y4, Y7, Y8
+	VMOVMSKPS    Y8, R8
+	TESTL        R8, R8
+	JNZ          ended
+	VPSLLDQ      $0x08, Y7, Y8
+	VPADDQ       Y7, Y8, Y8
+	VPERMQ       $0x55, Y8, Y11
+	VPERM2I128   $0x08, Y11, Y11, Y11
+	VPADDQ       Y11, Y8, Y8
+	VEXTRACTI128 $0x01, Y8, X9
 	MOVQ         SI, DI
-	SHRQ         $0x03, DI
-	ADDQ         BX, DI
 	MOVL         SI, R8
 	ANDL         $0x07, R8
-	VMOVD        R8, X10
-	VPBROADCASTQ X10, Y10
-	VPADDQ       Y10, Y7, Y7
-	VMOVDQU      stepsEvery<>+0(SB), Y10
-	VPSRLQ       $0x03, Y7, Y11
-	VPGATHERQQ   Y10, (DI)(Y11*1), Y9
-	VPSLLQ       $0x3d, Y7, Y7
-	VPSRLQ       $0x3d, Y7, Y7
-	VPSRLVQ      Y7, Y9, Y9
-	VPSLLVQ      Y6, Y1, Y7
-	VPSUBQ       Y1, Y7, Y7
-	VPAND        Y7, Y9, Y9
-	VPSLLVQ      Y0, Y9, Y9
-	VPADDQ       Y9, Y5, Y5
-	VPXOR        Y4, Y5, Y5
-	VPSUBQ       Y4, Y5, Y5
-	VMOVDQU      Y5, (AX)
-	VPEXTRQ      $0x01, X8, R8
+	VMOVD        R8, X11
+	VPBROADCASTQ X11, Y11
+	VPADDQ       Y11, Y8, Y8
+	VPSUBQ       Y7, Y8, Y8
+	SHRQ         $0x03, DI
+	ADDQ         BX, DI
+	VEXTRACTI128 $0x01, Y8, X11
+	VMOVD        X11, R8
+	SHRL         $0x03, R8
+	VMOVDQU      (DI), X10
+	VINSERTI128  $0x01, (DI)(R8*1), Y10, Y10
+	VPSHUFD      $0x44, Y8, Y11
+	VPSRLQ       $0x03, Y11, Y11
+	VPSRLQ       $0x03, Y8, Y12
+	VPSUBQ       Y11, Y12, Y12
+	VPSLLQ       $0x3d, Y8, Y8
+	VPSRLQ       $0x3d, Y8, Y8
+	VPSHUFB      lowFirst64<>+0(SB), Y12, Y12
+	VPADDB       lowUp64<>+0(SB), Y12, Y12
+	VPSHUFB      Y12, Y10, Y10
+	VPSRLVQ      Y8, Y10, Y10
+	VPSLLVQ      Y7, Y1, Y8
+	VPSUBQ       Y1, Y8, Y8
+	VPAND        Y8, Y10, Y10
+	VPSLLVQ      Y0, Y10, Y10
+	VPADDQ       Y10, Y6, Y6
+	VPXOR        Y5, Y6, Y6
+	VPSUBQ       Y5, Y6, Y6
+	VMOVDQU      Y6, (AX)(R9*8)
+	VPEXTRQ      $0x01, X9, R8
 	ADDQ         R8, SI
-	ADDQ         $0x20, AX
-	ADDQ         $0x08, CX
-	SUBQ         $0x04, DX
-	JNZ          low64
-	MOVQ         SI, end+48(FP)
+	ADDQ         $0x04, R9
+	CMPQ         R9, DX
+	JL           low
+
+ended:
+	MOVQ R9, done+48(FP)
+	MOVQ SI, end+56(FP)
 	VZEROUPPER
 	RET

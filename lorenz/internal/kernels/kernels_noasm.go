@@ -69,6 +69,10 @@ func topsFast([]uint32, []byte) bool { return false }
 func lookupFast([]byte, []uint32, []byte) int { return 0 }
 
 func rowFast(*Row) int                                                         { return 0 }
+func neighboursFast([]float32, [][]float32, []float32) bool                    { return false }
+func rampFast([]uint32, uint32, int) bool                                      { return false }
+func edgesFast([]float32, []uint16, int, int, int) bool                        { return false }
+func activeFast([]uint16, []uint64, *[16]int, int) bool                        { return false }
 func stripesFast([]uint16, *[16]int, []uint16, int) bool                       { return false }
 func lowBits32Fast(_ []uint32, _ []uint16, _ []byte, pos, _, _ int) (int, int) { return 0, pos }
 func lowBits64Fast(_ []uint64, _ []uint16, _ []byte, pos, _, _ int) (int, int) { return 0, pos }

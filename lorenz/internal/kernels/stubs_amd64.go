@@ -213,30 +213,52 @@ func extendAVX2(y *[8]*uint32, n int)
 //go:noescape
 func rowAVX2(s *byte, moves *[256][8]byte) (done int)
 
-// rowMaskedAVX2 is rowAVX2 for rows with masked elements.
+// neighbours5AVX2 sets dst to n sums, a multiple of 8, of the first 5 of from times their factors.
 //
 //go:noescape
-func rowMaskedAVX2(s *byte, moves *[256][8]byte) (done int)
+func neighbours5AVX2(dst *float32, from *[10]*float32, factors *[10]float32, n int)
+
+// neighbours10AVX2 sets dst to n sums, a multiple of 8, of the first 10 of from times their factors.
+//
+//go:noescape
+func neighbours10AVX2(dst *float32, from *[10]*float32, factors *[10]float32, n int)
+
+// rampAVX2 sets n elements, a multiple of 8, to first and the numbers after it.
+//
+//go:noescape
+func rampAVX2(dst *uint32, first uint32, n int)
+
+// edgesAVX2 is Edges.
+//
+//go:noescape
+func edgesAVX2(mags *float32, marks *uint16, seg int, longer int)
+
+// activeAVX2 sets dst to 0xffff for elements that are not masked, and to 0 for others: of 16 stripes,
+// 8 elements from element at on. starts are where the stripes begin.
+//
+//go:noescape
+func activeAVX2(dst *uint16, masked *uint64, starts *[16]int, at int)
 
 // stripesAVX2 writes the marks of 8 steps of 16 stripes, to the start of each stripe in dst.
 //
 //go:noescape
 func stripesAVX2(dst *uint16, starts *[16]int, marks *uint16)
 
-// lowBitsAVX2 makes n residuals, a multiple of 8, of marks and low bits, of which no residual has more than 25.
-// It reads up to 3 bytes more than these have.
+// lowBitsAVX2 makes n residuals, a multiple of 8, of marks, low bits and t trailing zeros. It reads up to 16 bytes
+// from those of the first of four on, of which no residual has more than 25 low bits.
 //
 //go:noescape
-func lowBitsAVX2(dst *uint32, marks *uint16, n int, low *byte, pos uint64) (end uint64)
+func lowBitsAVX2(dst *uint32, marks *uint16, n int, low *byte, pos uint64, t uint32) (end uint64)
 
-// lowBits32AVX2 makes n residuals, a multiple of 8, of marks, low bits and t trailing zeros. It reads up to 7 bytes more
-// than these have.
+// lowBits32AVX2 makes n residuals, a multiple of 8, of marks, low bits and t trailing zeros. It reads up to 16 bytes
+// from those of the first of four on, of which no residual has more than 30 low bits.
 //
 //go:noescape
 func lowBits32AVX2(dst *uint32, marks *uint16, n int, low *byte, pos uint64, t uint32) (end uint64)
 
-// lowBits64AVX2 makes n residuals, a multiple of 4, of marks, low bits and t trailing zeros. None has more than 57 low bits.
-// It reads up to 7 bytes more than these have.
+// lowBits64AVX2 makes n residuals, a multiple of 4, of marks, low bits and t trailing zeros. It ends before four
+// of which one has more than 57 low bits, and returns how many it did. It reads up to 16 bytes from those
+// of the first of two on.
 //
 //go:noescape
-func lowBits64AVX2(dst *uint64, marks *uint16, n int, low *byte, pos uint64, t uint64) (end uint64)
+func lowBits64AVX2(dst *uint64, marks *uint16, n int, low *byte, pos uint64, t uint64) (done int, end uint64)

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -8,24 +10,26 @@ import (
 
 // Offsets in kernels.Row.
 const (
-	stepsStates  = 0
-	stepsM1      = 64
-	stepsM2      = 128
-	stepsWest    = 192
-	stepsLut     = 256
-	stepsSlots   = 264
-	stepsSigns   = 272
-	stepsWords   = 280
-	stepsLeft    = 288
-	stepsMags    = 296
-	stepsMarks   = 304
-	stepsNorth   = 312
-	stepsBelow   = 320
-	stepsActive  = 328
-	stepsN       = 336
-	stepsTaps    = 344
-	stepsFactors = 352
-	stepsFrom    = 400
+	rowStates = 0
+	rowM1     = 64
+	rowM2     = 128
+	rowWest   = 192
+	rowW      = 256
+	rowWW     = 288
+	rowBounds = 320
+	rowSigns  = 800
+	rowSlots  = 928
+	rowWords  = 936
+	rowLeft   = 944
+	rowSums   = 952
+	rowMags   = 960
+	rowMarks  = 968
+	rowNorth  = 976
+	rowBelow  = 984
+	rowActive = 992
+	rowTail   = 1000
+	rowN      = 1008
+	rowCount  = 1016
 )
 
 // every has all bits set.
@@ -41,187 +45,405 @@ func constant(name string, v uint32) Mem {
 }
 
 func contexts() {
-	one, two, last := constant("steps1", 1), constant("steps2", 2), constant("steps31", 31)
-	float, octaves := constant("stepsFloat", 0x3f800000), constant("stepsOctaves", 2032)
-	slot, class, size := constant("stepsSlot", 2047), constant("stepsClass", 255), constant("stepsSize", 4095)
-	signs, base, three := constant("stepsSigns", 32), constant("stepsBase", 254), constant("steps27", 27)
-	nine, words3 := constant("stepsNine", 9<<16|9), constant("stepsThree", 3<<16|3)
-	every = constant("stepsEvery", 1<<32-1)
-	for _, masked := range []bool{false, true} {
-		name, doc := "rowAVX2", "rowAVX2 decodes steps while at least 32 bytes of words are left, and returns how many."
+	every = constant("rowEvery", 1<<32-1)
+	lowFour, lowWidth = constant("lowFour", 0x04040404), constant("lowWidth", 32)
+	rows()
+	neighbours(5)
+	neighbours(10)
+	ramp()
+	edges()
+	active()
+	stripe()
+	lowBits32(false)
+	lowBits32(true)
+	lowBits64()
+}
+
+func rows() {
+	float, slot, magnitude := constant("rowFloat", 0x3f800000), constant("rowSlot", 2047), constant("rowMagnitude", 511<<22)
+	last, five, ten := constant("rowLast", 31), constant("rowFive", 5), constant("rowTen", 10)
+	nine, three := constant("rowNine", 9<<16|9), constant("rowThree", 3<<16|3)
+	class, base, sign := constant("rowClass", 511<<16|511), constant("rowBase", 254<<16|254), constant("rowSign", 3<<30|3<<14)
+	TEXT("rowAVX2", NOSPLIT, "func(s *byte, moves *[256][8]byte) (done int)")
+	Pragma("noescape")
+	Doc("rowAVX2 decodes steps while at least 32 bytes of words are left, and returns how many.")
+	s, moves := Load(Param("s"), GP64()), Load(Param("moves"), GP64())
+	var x, m1 [2]reg.VecVirtual // M2 and West are needed later, so that they can be in memory
+	for i := range 2 {
+		x[i], m1[i] = YMM(), YMM()
+		VMOVDQU(Mem{Base: s}.Offset(rowStates+32*i), x[i])
+		VMOVDQU(Mem{Base: s}.Offset(rowM1+32*i), m1[i])
+	}
+	words, left, o, n := mustLoad(s, rowWords), mustLoad(s, rowLeft), GP64(), mustLoad(s, rowN)
+	XORQ(o, o)
+	act, p, m := mustLoad(s, rowActive), GP64(), GP64()
+	a, b, c, d, f, g, h := YMM(), YMM(), YMM(), YMM(), YMM(), YMM(), YMM()
+	e := [2]reg.VecVirtual{YMM(), YMM()} // contexts, then marks
+	signs := YMM()
+	// half decodes eight elements.
+	half := func(i int, masked bool) {
+		// f becomes the magnitude and b the new state.
+		VPAND(slot, x[i], b)
+		VPSUBD(e[i], b, b)
+		MOVQ(Mem{Base: s}.Offset(rowSlots), p)
+		VMOVDQU(every, a)
+		VPGATHERDD(a, Mem{Base: p, Index: b, Scale: 4}, d)
+		// g becomes p of the signs for small classes, h that for others.
+		if i == 0 {
+			VPMOVZXWD(signs.AsX(), c)
+		} else {
+			VEXTRACTI128(Imm(1), signs, c.AsX())
+			VPMOVZXWD(c.AsX(), c)
+		}
+		VPSLLD(Imm(28), c, f)
+		VPERMD(Mem{Base: s}.Offset(rowSigns), c, g)
+		VPERMD(Mem{Base: s}.Offset(rowSigns+32), c, h)
+		VBLENDVPS(f, h, g, g)
+		VPERMD(Mem{Base: s}.Offset(rowSigns+64), c, h)
+		VPERMD(Mem{Base: s}.Offset(rowSigns+96), c, a)
+		VBLENDVPS(f, a, h, h)
+		VPSLLD(Imm(27), c, c)
+		VBLENDVPS(c, h, g, g)
+		VPSRLVD(Mem{Base: s}.Offset(rowWest+32*i), g, g)
+		VPSRLD(Imm(16), g, h)
+		VPSRLD(Imm(11), x[i], b)
+		VPSRLD(Imm(11), d, a)
+		VPAND(slot, a, a)
+		VPMULLD(b, a, a)
+		VPAND(slot, d, c)
+		VPADDD(c, b, b)
+		VPADDD(a, b, b)
+		VPAND(magnitude, d, f)
+		VPADDD(d, d, a)
+		VBLENDVPS(a, h, g, g)
+		VPXOR(h, h, h)
+		VPCMPEQD(h, f, h) // class 0
+		VPAND(last, g, g)
+		VPANDN(g, h, g)
+		// g is p, which is 0 for class 0, and c whether the residual is negative.
+		VPAND(last, b, c)
+		VPSRLD(Imm(5), b, a)
+		VPMULLD(g, a, a)
+		VPSUBD(a, b, b)
+		VPSUBD(g, b, b)
+		VPADDD(c, a, a)
+		VPCMPGTD(c, g, c)
+		VBLENDVPS(c, a, b, b)
+		VPANDN(ten, c, c)
+		VMOVDQU(five, a)
+		VBLENDVPS(h, a, c, c)
+		// c is 5 times the sign, a whether a word is needed.
+		VPXOR(h, h, h)
+		VPSRLD(Imm(16), b, a)
+		VPCMPEQD(h, a, a)
 		if masked {
-			name, doc = "rowMaskedAVX2", "rowMaskedAVX2 is rowAVX2 for rows with masked elements."
+			VPMOVSXWD(Mem{Base: act, Index: o, Scale: 1}.Offset(16*i), h)
+			VPAND(h, a, a)
+			VPAND(h, d, d)
+			VBLENDVPS(h, b, x[i], b)
+			VBLENDVPS(h, f, m1[i], f)
+			VMOVDQU(five, g)
+			VBLENDVPS(h, c, g, c)
 		}
-		TEXT(name, NOSPLIT, "func(s *byte, moves *[256][8]byte) (done int)")
-		Pragma("noescape")
-		Doc(doc)
-		s, moves := Load(Param("s"), GP64()), Load(Param("moves"), GP64())
-		var x, m1 [2]reg.VecVirtual // M2 and West are needed later, so that they can be in memory
-		for i := range 2 {
-			x[i], m1[i] = YMM(), YMM()
-			VMOVDQU(Mem{Base: s}.Offset(stepsStates+32*i), x[i])
-			VMOVDQU(Mem{Base: s}.Offset(stepsM1+32*i), m1[i])
+		VMOVMSKPS(a, m.As32())
+		VPMOVZXBD(Mem{Base: moves, Index: m, Scale: 8}, h)
+		VPMOVZXWD(Mem{Base: words}, g)
+		VPERMD(g, h, h)
+		POPCNTL(m.As32(), m.As32())
+		LEAQ(Mem{Base: words, Index: m, Scale: 2}, words)
+		SUBQ(m, left)
+		SUBQ(m, left)
+		VPSLLD(Imm(16), b, g)
+		VPOR(h, g, g)
+		VBLENDVPS(a, g, b, x[i])
+		VMOVDQU(m1[i], Mem{Base: s}.Offset(rowM2+32*i))
+		VMOVDQA(f, m1[i])
+		VMOVDQU(c, Mem{Base: s}.Offset(rowWest+32*i))
+		VPSLLD(Imm(12), c, c)
+		VPSRLD(Imm(22), d, d)
+		VPOR(c, d, e[i])
+	}
+	step := func(masked bool) {
+		name := "step"
+		if masked {
+			name = "masked"
 		}
-		words, left, o, n := mustLoad(s, stepsWords), mustLoad(s, stepsLeft), GP64(), mustLoad(s, stepsN)
-		XORQ(o, o)
-		v := [2]reg.VecVirtual{YMM(), YMM()}
-		a, b, c, f, g, h := YMM(), YMM(), YMM(), YMM(), YMM(), YMM()
-		p := GP64()
-		half := func(i int) reg.VecVirtual {
-			e := v[i]
-			VBROADCASTSS(Mem{Base: s}.Offset(stepsFactors+4), a)
-			VMULPS(Mem{Base: s}.Offset(stepsM2+32*i), a, a)
-			VADDPS(a, e, e)
-			VADDPS(float, e, e)
-			VBROADCASTSS(Mem{Base: s}.Offset(stepsFactors), a)
-			VMULPS(a, m1[i], a)
-			VADDPS(a, e, e)
-			VPSRLD(Imm(19), e, e)
-			VPSUBD(octaves, e, e)
-			if masked {
-				VPAND(slot, e, e) // the sum of a stripe without an element may be of anything
-			}
-			MOVQ(Mem{Base: s}.Offset(stepsLut), p)
-			VMOVDQU(every, a)
-			VPGATHERDD(a, Mem{Base: p, Index: e, Scale: 4}, b)
-			VPAND(slot, x[i], c)
-			VPADDD(c, b, b)
-			MOVQ(Mem{Base: s}.Offset(stepsSlots), p)
-			VMOVDQU(every, a)
-			VPGATHERDD(a, Mem{Base: p, Index: b, Scale: 4}, c)
-			// c is the entry, d becomes the class and b the new state.
-			d := YMM()
-			VPAND(class, c, d)
-			VPSRLD(Imm(20), c, b)
-			VPSRLD(Imm(11), x[i], f)
-			VPMULLD(f, b, b)
-			VPSRLD(Imm(8), c, c)
-			VPAND(size, c, c)
-			VPADDD(c, b, b)
-			// a is the sign context.
-			MOVQ(Mem{Base: s}.Offset(stepsNorth), p)
-			VMOVDQU(Mem{Base: p, Index: o, Scale: 1}.Offset(16*i), a.AsX())
-			VPSRLW(Imm(8), a.AsX(), a.AsX())
-			VPMULLW(nine, a.AsX(), a.AsX())
-			VMOVDQU(Mem{Base: p, Index: o, Scale: 1}.Offset(16*i-32), f.AsX())
-			VPSRLW(Imm(8), f.AsX(), f.AsX())
-			VPADDW(f.AsX(), a.AsX(), a.AsX())
-			MOVQ(Mem{Base: s}.Offset(stepsBelow), p)
-			VMOVDQU(Mem{Base: p, Index: o, Scale: 1}.Offset(16*i), f.AsX())
-			VPSRLW(Imm(8), f.AsX(), f.AsX())
-			VPMULLW(words3, f.AsX(), f.AsX())
-			VPADDW(f.AsX(), a.AsX(), a.AsX())
-			VPMOVZXWD(a.AsX(), a)
-			VPADDD(Mem{Base: s}.Offset(stepsWest+32*i), a, a)
-			VPSLLD(Imm(2), a, a)
-			VPMINSD(two, d, f)
-			VPADDD(f, a, a)
-			MOVQ(Mem{Base: s}.Offset(stepsSigns), p)
-			VMOVDQU(every, f)
-			VPGATHERDD(f, Mem{Base: p, Index: a, Scale: 4}, c)
-			// c is p, a is z, f is whether the residual is negative.
-			VPAND(last, b, a)
-			VPCMPGTD(a, c, f)
-			VMOVDQU(signs, g)
-			VPSUBD(c, g, g)
-			VPBLENDVB(f, c, g, g)
-			VPSRLD(Imm(5), b, b)
-			VPMULLD(g, b, b)
-			VPADDD(a, b, b)
-			VPANDN(c, f, c)
-			VPSUBD(c, b, b)
-			// f is the sign, g the magnitude, a whether a word is needed.
-			VPXOR(c, c, c)
-			VPCMPEQD(c, d, a)
-			VPANDN(two, f, f)
-			VPAND(one, a, g)
-			VPOR(g, f, f)
-			VPADDD(base, d, g)
-			VPSLLD(Imm(22), g, g)
-			VPANDN(g, a, g)
-			VPSRLD(Imm(16), b, a)
-			VPCMPEQD(c, a, a)
-			if masked {
-				MOVQ(Mem{Base: s}.Offset(stepsActive), p)
-				VPMOVSXWD(Mem{Base: p, Index: o, Scale: 1}.Offset(16*i), c)
-				VPAND(c, a, a)
-				VPBLENDVB(c, b, x[i], b)
-				VPBLENDVB(c, g, m1[i], g)
-				VMOVDQU(one, h)
-				VPBLENDVB(c, f, h, f)
-				VPAND(c, d, d)
-			}
-			m := GP64()
-			VMOVMSKPS(a, m.As32())
-			VPMOVZXBD(Mem{Base: moves, Index: m, Scale: 8}, h)
-			VPMOVZXWD(Mem{Base: words}, c)
-			VPERMD(c, h, h)
-			POPCNTL(m.As32(), m.As32())
-			LEAQ(Mem{Base: words, Index: m, Scale: 2}, words)
-			SUBQ(m, left)
-			SUBQ(m, left)
-			VPSLLD(Imm(16), b, x[i])
-			VPOR(h, x[i], x[i])
-			VPBLENDVB(a, x[i], b, x[i])
-			VMOVDQU(m1[i], Mem{Base: s}.Offset(stepsM2+32*i))
-			VMOVDQA(g, m1[i])
-			VPMULLD(three, f, a)
-			VMOVDQU(a, Mem{Base: s}.Offset(stepsWest+32*i))
-			VPSLLD(Imm(8), f, f)
-			VPOR(f, d, d)
-			return d
-		}
-		Label("step")
+		Label(name)
 		CMPQ(left, Imm(32))
 		JL(LabelRef("done"))
-		VPXOR(v[0], v[0], v[0])
-		VPXOR(v[1], v[1], v[1])
-		k, count := GP64(), mustLoad(s, stepsTaps)
-		XORQ(k, k)
-		TESTQ(count, count)
-		JZ(LabelRef("decode"))
-		Label("tap")
-		{
-			w, t := a, b
-			MOVQ(Mem{Base: s, Index: k, Scale: 8}.Offset(stepsFrom), p)
-			VBROADCASTSS(Mem{Base: s, Index: k, Scale: 4}.Offset(stepsFactors+8), w)
-			VMULPS(Mem{Base: p, Index: o, Scale: 2}, w, t)
-			VADDPS(t, v[0], v[0])
-			VMULPS(Mem{Base: p, Index: o, Scale: 2}.Offset(32), w, t)
-			VADDPS(t, v[1], v[1])
-			INCQ(k)
-			CMPQ(k, count)
-			JNE(LabelRef("tap"))
+		MOVQ(Mem{Base: s}.Offset(rowSums), p)
+		for i := range 2 {
+			VMOVUPS(Mem{Base: s}.Offset(rowWW), a)
+			VMULPS(Mem{Base: s}.Offset(rowM2+32*i), a, a)
+			VADDPS(Mem{Base: p, Index: o, Scale: 2}.Offset(32*i), a, a)
+			VADDPS(float, a, a)
+			VMULPS(Mem{Base: s}.Offset(rowW), m1[i], b)
+			VADDPS(b, a, a)
+			VPSRLD(Imm(19), a, e[i])
 		}
-		Label("decode")
-		lo := half(0)
-		hi := half(1)
-		to := GP64()
-		VPACKUSDW(hi, lo, lo)
-		VPERMQ(Imm(0xd8), lo, lo)
-		MOVQ(Mem{Base: s}.Offset(stepsMarks), to)
-		VMOVDQU(lo, Mem{Base: to, Index: o, Scale: 1})
-		MOVQ(Mem{Base: s}.Offset(stepsMags), to)
-		VMOVDQU(m1[0], Mem{Base: to, Index: o, Scale: 2})
-		VMOVDQU(m1[1], Mem{Base: to, Index: o, Scale: 2}.Offset(32))
+		// The context is the number of boundaries that are not above the expectation.
+		VPACKUSDW(e[1], e[0], c)
+		VPXOR(a, a, a)
+		VPXOR(b, b, b)
+		for k := range 15 {
+			if k == 8 {
+				CMPQ(Mem{Base: s}.Offset(rowCount), Imm(8))
+				JLE(LabelRef(name + "_contexts"))
+			}
+			VPCMPGTW(Mem{Base: s}.Offset(rowBounds+32*k), c, d)
+			if k%2 == 0 {
+				VPADDW(d, a, a)
+			} else {
+				VPADDW(d, b, b)
+			}
+		}
+		Label(name + "_contexts")
+		VPADDW(b, a, a)
+		VPXOR(b, b, b)
+		VPUNPCKLWD(a, b, e[0])
+		VPUNPCKHWD(a, b, e[1])
+		VPSRAD(Imm(5), e[0], e[0])
+		VPSRAD(Imm(5), e[1], e[1])
+		MOVQ(Mem{Base: s}.Offset(rowNorth), p)
+		VMOVDQU(Mem{Base: p, Index: o, Scale: 1}, signs)
+		VPSRLW(Imm(14), signs, signs)
+		VPMULLW(nine, signs, signs)
+		VMOVDQU(Mem{Base: p, Index: o, Scale: 1}.Offset(-32), a)
+		VPSRLW(Imm(14), a, a)
+		VPADDW(a, signs, signs)
+		MOVQ(Mem{Base: s}.Offset(rowBelow), p)
+		VMOVDQU(Mem{Base: p, Index: o, Scale: 1}, a)
+		VPSRLW(Imm(14), a, a)
+		VPMULLW(three, a, a)
+		VPADDW(a, signs, signs)
+		half(0, masked)
+		half(1, masked)
+		VPACKUSDW(e[1], e[0], a)
+		VPERMQ(Imm(0xd8), a, a)
+		VPAND(class, a, b)
+		VPSUBUSW(base, b, b)
+		VPAND(sign, a, a)
+		VPOR(a, b, a)
+		MOVQ(Mem{Base: s}.Offset(rowMarks), p)
+		VMOVDQU(a, Mem{Base: p, Index: o, Scale: 1})
+		MOVQ(Mem{Base: s}.Offset(rowMags), p)
+		VMOVDQU(m1[0], Mem{Base: p, Index: o, Scale: 2})
+		VMOVDQU(m1[1], Mem{Base: p, Index: o, Scale: 2}.Offset(32))
 		ADDQ(Imm(32), o)
 		DECQ(n)
-		JNZ(LabelRef("step"))
-		Label("done")
-		for i := range 2 {
-			VMOVDQU(x[i], Mem{Base: s}.Offset(stepsStates+32*i))
-			VMOVDQU(m1[i], Mem{Base: s}.Offset(stepsM1+32*i))
-		}
-		MOVQ(left, Mem{Base: s}.Offset(stepsLeft))
-		SHRQ(Imm(5), o)
-		Store(o, ReturnIndex(0))
-		VZEROUPPER()
-		RET()
+		JNZ(LabelRef(name))
 	}
-	stripe()
-	lowBits()
-	lowBits32()
-	lowBits64()
+	TESTQ(act, act)
+	JNZ(LabelRef("masked"))
+	step(false)
+	MOVQ(Mem{Base: s}.Offset(rowTail), act)
+	TESTQ(act, act)
+	JZ(LabelRef("done"))
+	SUBQ(o, act)
+	MOVQ(U32(1), n)
+	step(true)
+	Label("done")
+	for i := range 2 {
+		VMOVDQU(x[i], Mem{Base: s}.Offset(rowStates+32*i))
+		VMOVDQU(m1[i], Mem{Base: s}.Offset(rowM1+32*i))
+	}
+	MOVQ(left, Mem{Base: s}.Offset(rowLeft))
+	SHRQ(Imm(5), o)
+	Store(o, ReturnIndex(0))
+	VZEROUPPER()
+	RET()
+}
+
+// neighbours is the sum of the neighbours in earlier rows.
+func neighbours(taps int) {
+	TEXT(fmt.Sprintf("neighbours%dAVX2", taps), NOSPLIT, "func(dst *float32, from *[10]*float32, factors *[10]float32, n int)")
+	Pragma("noescape")
+	Doc(fmt.Sprintf("neighbours%dAVX2 sets dst to n sums, a multiple of 8, of the first %d of from times their factors.", taps, taps))
+	ps, fs := Load(Param("from"), GP64()), Load(Param("factors"), GP64())
+	var w [10]reg.VecVirtual
+	for i := range taps {
+		w[i] = YMM()
+		VBROADCASTSS(Mem{Base: fs}.Offset(4*i), w[i])
+	}
+	var p [10]reg.GPVirtual
+	for i := range taps {
+		p[i] = mustLoad(ps, 8*i)
+	}
+	dst, n, o := Load(Param("dst"), GP64()), Load(Param("n"), GP64()), GP64()
+	XORQ(o, o)
+	each("sums", n, 8, func() {
+		v, t := YMM(), YMM()
+		VMULPS(Mem{Base: p[0], Index: o, Scale: 1}, w[0], v)
+		for i := 1; i < taps; i++ {
+			VMULPS(Mem{Base: p[i], Index: o, Scale: 1}, w[i], t)
+			VADDPS(t, v, v)
+		}
+		VMOVUPS(v, Mem{Base: dst, Index: o, Scale: 1})
+		ADDQ(Imm(32), o)
+	})
+	VZEROUPPER()
+	RET()
+}
+
+// ramp fills a part of a table.
+func ramp() {
+	TEXT("rampAVX2", NOSPLIT, "func(dst *uint32, first uint32, n int)")
+	Pragma("noescape")
+	Doc("rampAVX2 sets n elements, a multiple of 8, to first and the numbers after it.")
+	dst, n := Load(Param("dst"), GP64()), Load(Param("n"), GP64())
+	v := YMM()
+	VMOVD(Load(Param("first"), GP32()), v.AsX())
+	VPBROADCASTD(v.AsX(), v)
+	up := GLOBL("rampUp", RODATA|NOPTR)
+	for i := range 8 {
+		DATA(4*i, U32(i))
+	}
+	VPADDD(up, v, v)
+	eight := broadcast(8)
+	each("ramp", n, 8, func() {
+		VMOVDQU(v, Mem{Base: dst})
+		VPADDD(eight, v, v)
+		ADDQ(Imm(32), dst)
+	})
+	VZEROUPPER()
+	RET()
+}
+
+// edges is the copying of columns beside stripes.
+func edges() {
+	// Ones, then zeros: the first lanes of a vector.
+	floats, words := GLOBL("edges32", RODATA|NOPTR), Mem{}
+	for i := range 32 {
+		DATA(4*i, I32(-int32(1-i/16)))
+	}
+	words = GLOBL("edges16", RODATA|NOPTR)
+	for i := range 32 {
+		DATA(2*i, I16(-int16(1-i/16)))
+	}
+	TEXT("edgesAVX2", NOSPLIT, "func(mags *float32, marks *uint16, seg, longer int)")
+	Pragma("noescape")
+	Doc("edgesAVX2 is Edges.")
+	mags, marks := Load(Param("mags"), GP64()), Load(Param("marks"), GP64())
+	seg, longer := Load(Param("seg"), GP64()), Load(Param("longer"), GP64())
+	for i, size := range []int{4, 4, 2} { // halves of magnitudes, then marks
+		step, lanes, masks, base := 16*size, 0, floats, mags
+		if i == 1 {
+			lanes = 8
+		} else if size == 2 {
+			masks, base = words, marks
+		}
+		p, end := GP64(), GP64()
+		LEAQ(masks, p)
+		if size == 4 {
+			MOVQ(longer, end)
+			SHLQ(Imm(2), end)
+		} else {
+			LEAQ(Mem{Base: longer, Index: longer, Scale: 1}, end)
+		}
+		SUBQ(end, p)
+		long, before := YMM(), YMM() // the first stripes, and those after them
+		VMOVDQU(Mem{Base: p}.Offset(16*size+lanes*size), long)
+		VMOVDQU(Mem{Base: p}.Offset(15*size+lanes*size), before)
+		MOVQ(seg, end)
+		if size == 4 {
+			SHLQ(Imm(6), end)
+		} else {
+			SHLQ(Imm(5), end)
+		}
+		ADDQ(base, end)
+		at := func(p reg.Register, step16, element int) Mem {
+			return Mem{Base: p}.Offset(step16*step + (element+lanes)*size)
+		}
+		a, b, c := YMM(), YMM(), YMM()
+		for k := 1; k <= 2; k++ {
+			VMOVDQU(at(end, 1-k, -1), a)
+			VMOVDQU(at(end, -k, -1), b)
+			VPBLENDVB(before, a, b, a)
+			VMOVDQU(a, at(base, -k, 0))
+		}
+		VMOVDQU(at(base, 0, 1), a)
+		VMOVDQU(at(base, 1, 1), b)
+		VMOVDQU(at(end, 0, 0), c)
+		VPBLENDVB(long, c, a, c)
+		VMOVDQU(c, at(end, 0, 0))
+		VPBLENDVB(long, a, b, a)
+		VMOVDQU(a, at(end, 1, 0))
+		even := fmt.Sprint("even", i)
+		TESTQ(longer, longer)
+		JZ(LabelRef(even))
+		VMOVDQU(b, at(end, 2, 0))
+		Label(even)
+		// The first stripe has none before it, and the last one none after it.
+		v := GP32()
+		load := MOVL
+		if size == 2 {
+			load = MOVWLZX
+		}
+		if i != 1 {
+			load(at(base, 0, 0), v)
+			for k := 1; k <= 2; k++ {
+				put(size, v, at(base, -k, 0))
+			}
+		}
+		if i != 0 {
+			load(at(end, -1, 15-lanes), v)
+			for k := range 2 {
+				put(size, v, at(end, k, 15-lanes))
+			}
+		}
+	}
+	VZEROUPPER()
+	RET()
+}
+
+// put stores an element of 2 or 4 bytes.
+func put(size int, v reg.GPVirtual, m Mem) {
+	if size == 2 {
+		MOVW(v.As16(), m)
+	} else {
+		MOVL(v, m)
+	}
+}
+
+// active is the expansion of the bits of masked elements.
+func active() {
+	bit := [8]Mem{}
+	for i := range bit {
+		bit[i] = GLOBL(fmt.Sprint("activeBit", i), RODATA|NOPTR)
+		for k := range 8 {
+			DATA(4*k, U32(1<<i|1<<(16+i)))
+		}
+	}
+	TEXT("activeAVX2", NOSPLIT, "func(dst *uint16, masked *uint64, starts *[16]int, at int)")
+	Pragma("noescape")
+	Doc("activeAVX2 sets dst to 0xffff for elements that are not masked, and to 0 for others: of 16 stripes,",
+		"8 elements from element at on. starts are where the stripes begin.")
+	dst, masked := Load(Param("dst"), GP64()), Load(Param("masked"), GP64())
+	starts, at := Load(Param("starts"), GP64()), Load(Param("at"), GP64())
+	v := YMM()
+	VPXOR(v, v, v)
+	for q := range 16 {
+		p, w := GP64(), GP32()
+		MOVQ(Mem{Base: starts}.Offset(8*q), p)
+		ADDQ(at, p)
+		i := GP64()
+		MOVQ(p, i)
+		SHRQ(Imm(3), i)
+		MOVWLZX(Mem{Base: masked, Index: i, Scale: 1}, w)
+		ANDL(Imm(7), p.As32())
+		SHRXL(p.As32(), w, w)
+		VPINSRB(Imm(uint64(q)), w, v.AsX(), v.AsX())
+	}
+	zero, t := YMM(), YMM()
+	VPMOVZXBW(v.AsX(), v)
+	VPXOR(zero, zero, zero)
+	for i := range 8 {
+		VPAND(bit[i], v, t)
+		VPCMPEQW(zero, t, t)
+		VMOVDQU(t, Mem{Base: dst}.Offset(32*i))
+	}
+	VZEROUPPER()
+	RET()
 }
 
 // stripe is the transposition of marks.
@@ -263,17 +485,39 @@ func stripe() {
 	RET()
 }
 
-// lowBits is the reading of low bits.
-func lowBits() {
-	TEXT("lowBitsAVX2", NOSPLIT, "func(dst *uint32, marks *uint16, n int, low *byte, pos uint64) (end uint64)")
+// lowConstants returns for each byte of a vector the first byte of its element, and which one of the element it is.
+func lowConstants(size int) (first, up Mem) {
+	first = GLOBL(fmt.Sprint("lowFirst", 8*size), RODATA|NOPTR)
+	for i := range 32 {
+		DATA(i, U8(i%16/size*size))
+	}
+	up = GLOBL(fmt.Sprint("lowUp", 8*size), RODATA|NOPTR)
+	for i := range 32 {
+		DATA(i, U8(i%size))
+	}
+	return first, up
+}
+
+// lowBits32 is the reading of low bits for lanes of 32 bits.
+func lowBits32(long bool) {
+	name, most := "lowBitsAVX2", "no residual has more than 25"
+	if long {
+		name, most = "lowBits32AVX2", "no residual has more than 30"
+	} else {
+		first32, up32 = lowConstants(4)
+	}
+	TEXT(name, NOSPLIT, "func(dst *uint32, marks *uint16, n int, low *byte, pos uint64, t uint32) (end uint64)")
 	Pragma("noescape")
-	Doc("lowBitsAVX2 makes n residuals, a multiple of 8, of marks and low bits, of which no residual has more than 25.",
-		"It reads up to 3 bytes more than these have.")
+	Doc(name+" makes n residuals, a multiple of 8, of marks, low bits and t trailing zeros. It reads up to 16 bytes",
+		"from those of the first of four on, of which "+most+" low bits.")
 	dst, marks, n := Load(Param("dst"), GP64()), Load(Param("marks"), GP64()), Load(Param("n"), GP64())
 	low, pos := Load(Param("low"), GP64()), GP64()
 	Load(Param("pos"), pos)
-	one, class, sign := broadcast(1), broadcast(255), broadcast(256)
-	base, rest := GP64(), GP64()
+	zeros := YMM()
+	VMOVD(Load(Param("t"), GP32()), zeros.AsX())
+	VPBROADCASTD(zeros.AsX(), zeros)
+	one, class, sign := broadcast(1), broadcast(255), broadcast(1<<14)
+	base, rest, next := GP64(), GP64(), GP64()
 	each("low", n, 8, func() {
 		m, c, b, t := YMM(), YMM(), YMM(), YMM()
 		VPMOVZXWD(Mem{Base: marks}, m)
@@ -285,78 +529,9 @@ func lowBits() {
 		VPADDD(b, b, t)
 		VPSUBD(t, c, c)
 		VPSLLVD(b, c, c) // the upper bits
-		// Where the low bits begin: the bits of the elements before.
-		e, z := YMM(), YMM()
-		VPSLLDQ(Imm(4), b, e)
-		VPADDD(b, e, e)
-		VPSLLDQ(Imm(8), e, z)
-		VPADDD(z, e, e)
-		VPSHUFD(Imm(0xFF), e, z)
-		VPERM2I128(Imm(0x08), z, z, z)
-		VPADDD(z, e, e)
-		last := YMM()
-		VEXTRACTI128(Imm(1), e, last.AsX())
-		VPSUBD(b, e, e)
-		MOVQ(pos, base)
-		SHRQ(Imm(3), base)
-		ADDQ(low, base)
-		MOVL(pos.As32(), rest.As32())
-		ANDL(Imm(7), rest.As32())
-		first := YMM()
-		VMOVD(rest.As32(), first.AsX())
-		VPBROADCASTD(first.AsX(), first)
-		VPADDD(first, e, e)
-		all, v, at := YMM(), YMM(), YMM()
-		VMOVDQU(every, all)
-		VPSRLD(Imm(3), e, at)
-		VPGATHERDD(all, Mem{Base: base, Index: at, Scale: 1}, v)
-		VPSLLD(Imm(29), e, e)
-		VPSRLD(Imm(29), e, e)
-		VPSRLVD(e, v, v)
-		VPSLLVD(b, one, t)
-		VPSUBD(one, t, t)
-		VPAND(t, v, v)
-		VPADDD(v, c, c)
-		VPXOR(m, c, c)
-		VPSUBD(m, c, c)
-		VMOVDQU(c, Mem{Base: dst})
-		VPEXTRD(Imm(3), last.AsX(), rest.As32())
-		ADDQ(rest, pos)
-		ADDQ(Imm(32), dst)
-		ADDQ(Imm(16), marks)
-	})
-	Store(pos, ReturnIndex(0))
-	VZEROUPPER()
-	RET()
-}
-
-// lowBits32 and lowBits64 read low bits with 64-bit gathers, and trailing zeros.
-func lowBits32() {
-	TEXT("lowBits32AVX2", NOSPLIT, "func(dst *uint32, marks *uint16, n int, low *byte, pos uint64, t uint32) (end uint64)")
-	Pragma("noescape")
-	Doc("lowBits32AVX2 makes n residuals, a multiple of 8, of marks, low bits and t trailing zeros. It reads up to 7 bytes more",
-		"than these have.")
-	dst, marks, n := Load(Param("dst"), GP64()), Load(Param("marks"), GP64()), Load(Param("n"), GP64())
-	low, pos := Load(Param("low"), GP64()), GP64()
-	Load(Param("pos"), pos)
-	zeros := YMM()
-	VMOVD(Load(Param("t"), GP32()), zeros.AsX())
-	VPBROADCASTD(zeros.AsX(), zeros)
-	one, class, sign := broadcast(1), broadcast(255), broadcast(256)
-	base, rest := GP64(), GP64()
-	each("low32", n, 8, func() {
-		m, c, b, t := YMM(), YMM(), YMM(), YMM()
-		VPMOVZXWD(Mem{Base: marks}, m)
-		VPAND(class, m, c)
-		VPCMPGTD(m, sign, m)
-		VPSRLD(Imm(1), c, b)
-		VPMAXSD(one, b, b)
-		VPSUBD(one, b, b)
-		VPADDD(b, b, t)
-		VPSUBD(t, c, c)
-		VPSLLVD(b, c, c)
 		VPMAXSD(zeros, b, b)
 		VPSUBD(zeros, b, b)
+		// Where the low bits begin: after the bits of the elements before.
 		e, z := YMM(), YMM()
 		VPSLLDQ(Imm(4), b, e)
 		VPADDD(b, e, e)
@@ -367,49 +542,52 @@ func lowBits32() {
 		VPADDD(z, e, e)
 		last := YMM()
 		VEXTRACTI128(Imm(1), e, last.AsX())
-		VPSUBD(b, e, e)
 		MOVQ(pos, base)
-		SHRQ(Imm(3), base)
-		ADDQ(low, base)
 		MOVL(pos.As32(), rest.As32())
 		ANDL(Imm(7), rest.As32())
 		VMOVD(rest.As32(), z.AsX())
 		VPBROADCASTD(z.AsX(), z)
 		VPADDD(z, e, e)
+		VPSUBD(b, e, e)
+		SHRQ(Imm(3), base)
+		ADDQ(low, base)
+		VEXTRACTI128(Imm(1), e, z.AsX())
+		VMOVD(z.AsX(), next.As32())
+		SHRL(Imm(3), next.As32())
+		v := YMM()
+		VMOVDQU(Mem{Base: base}, v.AsX())
+		VINSERTI128(Imm(1), Mem{Base: base, Index: next, Scale: 1}, v, v)
+		// Bytes and bits within these halves.
+		VPSHUFD(Imm(0), e, z)
+		VPSRLD(Imm(3), z, z)
 		at := YMM()
 		VPSRLD(Imm(3), e, at)
+		VPSUBD(z, at, at)
 		VPSLLD(Imm(29), e, e)
 		VPSRLD(Imm(29), e, e)
-		var v [2]reg.VecVirtual
-		for h := range 2 {
-			all, k := YMM(), YMM()
-			v[h] = YMM()
-			VMOVDQU(every, all)
-			if h == 1 {
-				VEXTRACTI128(Imm(1), at, at.AsX())
-			}
-			VPGATHERDQ(all, Mem{Base: base, Index: at.AsX(), Scale: 1}, v[h])
-			if h == 0 {
-				VPMOVZXDQ(e.AsX(), k)
-			} else {
-				VEXTRACTI128(Imm(1), e, k.AsX())
-				VPMOVZXDQ(k.AsX(), k)
-			}
-			VPSRLVQ(k, v[h], v[h])
+		VPSHUFB(first32, at, at)
+		VPADDB(up32, at, at)
+		VPSHUFB(at, v, z)
+		VPSRLVD(e, z, z)
+		if long {
+			four := YMM()
+			VPADDB(lowFour, at, at)
+			VPSHUFB(at, v, v)
+			VMOVDQU(lowWidth, four)
+			VPSUBD(e, four, e)
+			VPSLLVD(e, v, v)
+			VPOR(v, z, z)
 		}
-		// The lower halves, in order.
-		VSHUFPS(Imm(0x88), v[1], v[0], v[0])
-		VPERMQ(Imm(0xd8), v[0], v[0])
 		VPSLLVD(b, one, t)
 		VPSUBD(one, t, t)
-		VPAND(t, v[0], v[0])
-		VPSLLVD(zeros, v[0], v[0])
-		VPADDD(v[0], c, c)
+		VPAND(t, z, z)
+		VPSLLVD(zeros, z, z)
+		VPADDD(z, c, c)
 		VPXOR(m, c, c)
 		VPSUBD(m, c, c)
 		VMOVDQU(c, Mem{Base: dst})
-		VPEXTRD(Imm(3), last.AsX(), rest.As32())
-		ADDQ(rest, pos)
+		VPEXTRD(Imm(3), last.AsX(), next.As32())
+		ADDQ(next, pos)
 		ADDQ(Imm(32), dst)
 		ADDQ(Imm(16), marks)
 	})
@@ -418,22 +596,29 @@ func lowBits32() {
 	RET()
 }
 
+var first32, up32, lowFour, lowWidth Mem
+
+// lowBits64 is the reading of low bits for lanes of 64 bits.
 func lowBits64() {
-	TEXT("lowBits64AVX2", NOSPLIT, "func(dst *uint64, marks *uint16, n int, low *byte, pos uint64, t uint64) (end uint64)")
+	first, up := lowConstants(8)
+	TEXT("lowBits64AVX2", NOSPLIT, "func(dst *uint64, marks *uint16, n int, low *byte, pos uint64, t uint64) (done int, end uint64)")
 	Pragma("noescape")
-	Doc("lowBits64AVX2 makes n residuals, a multiple of 4, of marks, low bits and t trailing zeros. None has more than 57 low bits.",
-		"It reads up to 7 bytes more than these have.")
+	Doc("lowBits64AVX2 makes n residuals, a multiple of 4, of marks, low bits and t trailing zeros. It ends before four",
+		"of which one has more than 57 low bits, and returns how many it did. It reads up to 16 bytes from those",
+		"of the first of two on.")
 	dst, marks, n := Load(Param("dst"), GP64()), Load(Param("marks"), GP64()), Load(Param("n"), GP64())
 	low, pos := Load(Param("low"), GP64()), GP64()
 	Load(Param("pos"), pos)
 	zeros := YMM()
 	VMOVQ(Load(Param("t"), GP64()), zeros.AsX())
 	VPBROADCASTQ(zeros.AsX(), zeros)
-	one, class, sign := wide(1), wide(255), wide(256)
-	base, rest := GP64(), GP64()
-	each("low64", n, 4, func() {
+	one, class, sign, most := wide(1), wide(255), wide(1<<14), wide(57)
+	base, rest, next, i := GP64(), GP64(), GP64(), GP64()
+	XORQ(i, i)
+	Label("low")
+	{
 		m, c, b, t := YMM(), YMM(), YMM(), YMM()
-		VPMOVZXWQ(Mem{Base: marks}, m)
+		VPMOVZXWQ(Mem{Base: marks, Index: i, Scale: 2}, m)
 		VPAND(class, m, c)
 		VPCMPGTQ(m, sign, m)
 		VPSRLQ(Imm(1), c, b)
@@ -444,6 +629,10 @@ func lowBits64() {
 		VPSLLVQ(b, c, c)
 		VPMAXSD(zeros, b, b)
 		VPSUBQ(zeros, b, b)
+		VPCMPGTD(most, b, t)
+		VMOVMSKPS(t, next.As32())
+		TESTL(next.As32(), next.As32())
+		JNZ(LabelRef("ended"))
 		e, z := YMM(), YMM()
 		VPSLLDQ(Imm(8), b, e)
 		VPADDQ(b, e, e)
@@ -452,21 +641,31 @@ func lowBits64() {
 		VPADDQ(z, e, e)
 		last := YMM()
 		VEXTRACTI128(Imm(1), e, last.AsX())
-		VPSUBQ(b, e, e)
 		MOVQ(pos, base)
-		SHRQ(Imm(3), base)
-		ADDQ(low, base)
 		MOVL(pos.As32(), rest.As32())
 		ANDL(Imm(7), rest.As32())
 		VMOVD(rest.As32(), z.AsX())
 		VPBROADCASTQ(z.AsX(), z)
 		VPADDQ(z, e, e)
-		all, v, at := YMM(), YMM(), YMM()
-		VMOVDQU(every, all)
+		VPSUBQ(b, e, e)
+		SHRQ(Imm(3), base)
+		ADDQ(low, base)
+		VEXTRACTI128(Imm(1), e, z.AsX())
+		VMOVD(z.AsX(), next.As32())
+		SHRL(Imm(3), next.As32())
+		v := YMM()
+		VMOVDQU(Mem{Base: base}, v.AsX())
+		VINSERTI128(Imm(1), Mem{Base: base, Index: next, Scale: 1}, v, v)
+		VPSHUFD(Imm(0x44), e, z)
+		VPSRLQ(Imm(3), z, z)
+		at := YMM()
 		VPSRLQ(Imm(3), e, at)
-		VPGATHERQQ(all, Mem{Base: base, Index: at, Scale: 1}, v)
+		VPSUBQ(z, at, at)
 		VPSLLQ(Imm(61), e, e)
 		VPSRLQ(Imm(61), e, e)
+		VPSHUFB(first, at, at)
+		VPADDB(up, at, at)
+		VPSHUFB(at, v, v)
 		VPSRLVQ(e, v, v)
 		VPSLLVQ(b, one, t)
 		VPSUBQ(one, t, t)
@@ -475,13 +674,16 @@ func lowBits64() {
 		VPADDQ(v, c, c)
 		VPXOR(m, c, c)
 		VPSUBQ(m, c, c)
-		VMOVDQU(c, Mem{Base: dst})
-		VPEXTRQ(Imm(1), last.AsX(), rest)
-		ADDQ(rest, pos)
-		ADDQ(Imm(32), dst)
-		ADDQ(Imm(8), marks)
-	})
-	Store(pos, ReturnIndex(0))
+		VMOVDQU(c, Mem{Base: dst, Index: i, Scale: 8})
+		VPEXTRQ(Imm(1), last.AsX(), next)
+		ADDQ(next, pos)
+		ADDQ(Imm(4), i)
+		CMPQ(i, n)
+		JL(LabelRef("low"))
+	}
+	Label("ended")
+	Store(i, ReturnIndex(0))
+	Store(pos, ReturnIndex(1))
 	VZEROUPPER()
 	RET()
 }
