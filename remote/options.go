@@ -65,7 +65,7 @@ type Options struct {
 }
 
 // maxTail bounds Options.Tail.
-const maxTail = 1 << 20
+const maxTail = 8 << 20
 
 func (o *Options) withDefaults() (Options, error) {
 	var c Options

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math/rand/v2"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
@@ -210,6 +212,64 @@ func TestPrefix(t *testing.T) {
 		require.Contains(t, msg, c.text, "%v", c.args)
 	}
 	require.NoFileExists(t, "n.parquet")
+}
+
+// TestPrefixOnce counts the requests for objects of up to 8 MiB, which verbs that read all bytes of them read once.
+func TestPrefixOnce(t *testing.T) {
+	s := newBucket(t)
+	r := rand.New(rand.NewPCG(1, 1))
+	require.NoError(t, os.MkdirAll("data", 0o755))
+	total := 0
+	for i, n := range []int{100, 60 << 10, 900 << 10, 1100 << 10, 3 << 20, 8<<20 - 64<<10} {
+		image := byteImage(r, n)
+		require.NoError(t, os.WriteFile(fmt.Sprintf("data/%d.nc", i), image, 0o644))
+		total += len(image)
+	}
+	s.done("archive", "-F", "none", "-o", "s3://bucket/run/", "data")
+	s.done("archive", "-F", "none", "-o", "archives/", "data")
+	s.done("archive", "-F", "none", "--parity", "5%", "-o", "s3://bucket/parity/", "data/4.nc")
+	var sent atomic.Int64
+	s.set(func(w http.ResponseWriter, r *http.Request) bool {
+		s.next.ServeHTTP(&countingWriter{w, &sent}, r)
+		return true
+	})
+	for args, requests := range map[string]string{
+		"verify s3://bucket/run/":                     "1 LIST, 6 GET, 0 HEAD, 0 PUT",
+		"verify --sha256 s3://bucket/run/":            "1 LIST, 6 GET, 0 HEAD, 0 PUT",
+		"verify --against data s3://bucket/run/":      "1 LIST, 6 GET, 0 HEAD, 0 PUT",
+		"restore -o back/ s3://bucket/run/":           "1 LIST, 6 GET, 0 HEAD, 0 PUT",
+		"verify s3://bucket/parity/":                  "1 LIST, 1 GET, 0 HEAD, 0 PUT",
+		"verify --state state.jsonl s3://bucket/run/": "1 LIST, 6 GET, 0 HEAD, 0 PUT",
+	} {
+		sent.Store(0)
+		code, _, msg := s.run(append(strings.Fields(args), "--stats")...)
+		require.Zero(t, code, msg)
+		require.Equal(t, "requests: "+requests+"\n", msg, args)
+		require.Less(t, sent.Load(), int64(total+64<<10), args)
+	}
+
+	// A named one, at a server that sends all of a file which is shorter than the end that is asked for. The store of
+	// this test does not.
+	var requests atomic.Int64
+	files := http.FileServer(http.Dir("archives"))
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		requests.Add(1)
+		files.ServeHTTP(w, r)
+	}))
+	defer srv.Close()
+	s.done("verify", srv.URL+"/5.nc.cdfz")
+	require.EqualValues(t, 1, requests.Load())
+}
+
+// countingWriter counts the bytes of bodies.
+type countingWriter struct {
+	http.ResponseWriter
+	sent *atomic.Int64
+}
+
+func (w *countingWriter) Write(b []byte) (int, error) {
+	w.sent.Add(int64(len(b)))
+	return w.ResponseWriter.Write(b)
 }
 
 // TestPrefixKeys restores from a store with keys that are no paths below a folder. They are refused by name, and

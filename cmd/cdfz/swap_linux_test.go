@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"io/fs"
@@ -26,10 +27,10 @@ import (
 // byteImage makes a classic file of a byte variable with n random values.
 func byteImage(r *rand.Rand, n int) []byte {
 	b := []byte("CDF\x01\x00\x00\x00\x00" +
-		"\x00\x00\x00\x0a\x00\x00\x00\x01\x00\x00\x00\x01x\x00\x00\x00" + string([]byte{0, 0, byte(n >> 8), byte(n)}) +
+		"\x00\x00\x00\x0a\x00\x00\x00\x01\x00\x00\x00\x01x\x00\x00\x00" + string(binary.BigEndian.AppendUint32(nil, uint32(n))) +
 		"\x00\x00\x00\x00\x00\x00\x00\x00" +
 		"\x00\x00\x00\x0b\x00\x00\x00\x01\x00\x00\x00\x01v\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00" +
-		"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01" + string([]byte{0, 0, byte(n >> 8), byte(n)}) + "\x00\x00\x00\x50")
+		"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01" + string(binary.BigEndian.AppendUint32(nil, uint32(n))) + "\x00\x00\x00\x50")
 	for range n {
 		b = append(b, byte(r.IntN(256)))
 	}

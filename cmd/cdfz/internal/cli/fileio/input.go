@@ -31,8 +31,8 @@ import (
 
 // Inputs are the files that a run reads. They are safe for concurrent use, apart from the exported fields.
 type Inputs struct {
-	// Whole is the longest object below a prefix, in bytes, that is read with one request when it is
-	// opened. Verbs that read whole files set it to WholeObject.
+	// Whole is the longest object, in bytes, that is read with one request when it is opened: below a prefix, where
+	// lengths are known, and with WholeObject also a named one. Verbs that read whole files set it to that.
 	Whole int64
 	// Mounts has what --durable-mount states.
 	Mounts *storage.Mounts
@@ -48,7 +48,8 @@ type Inputs struct {
 
 const (
 	// WholeObject is the longest object that is received at once, for verbs that read all of it.
-	WholeObject = 1 << 20
+	// The memory of a run counts six bytes and more for each.
+	WholeObject = 8 << 20
 	wholeEnds   = 64 << 10 // for verbs that read the structure of archives only
 )
 
@@ -110,7 +111,11 @@ var otherScheme = sync.OnceValue(func() *regexp.Regexp {
 func (n *Inputs) Open(ctx context.Context, name string) (*Input, error) {
 	n.term.Hide(name)
 	if remote.IsURL(name) {
-		return openRemote(ctx, name, nil)
+		var o *remote.Options
+		if n.Whole == WholeObject {
+			o = &remote.Options{Tail: WholeObject}
+		}
+		return openRemote(ctx, name, o)
 	}
 	var in *Input
 	var err error
