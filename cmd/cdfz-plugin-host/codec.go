@@ -26,47 +26,102 @@ const (
 // loadCodecs finds the codecs of netcdf-c: the library's own one, and those that it has for
 // filters without a codec. It returns the reason if one of them is not usable.
 func (l *library) loadCodecs(found *hostproto.Library) (whyNot string) {
-	if get := symbol(l.handle, "NCZ_get_codec_info"); get != 0 {
-		whyNot = l.addCodec(call(get), false, found)
+	get, all := symbol(l.handle, "NCZ_get_codec_info"), symbol(l.handle, "NCZ_codec_info_defaults")
+	if get == 0 && all == 0 {
+		return ""
 	}
-	if all := symbol(l.handle, "NCZ_codec_info_defaults"); all != 0 {
-		list := call(all)
-		if list == 0 {
-			return "NCZ_codec_info_defaults returned NULL"
+	var own, list uintptr
+	isStruct := false
+	if get != 0 {
+		own, isStruct = callPointer(get)
+	}
+	if all != 0 {
+		list = call(all)
+	}
+	mem, err := readMemory() // after the calls, which may map more
+	if err != nil {
+		return err.Error()
+	}
+	switch {
+	case isStruct:
+		whyNot = "NCZ_get_codec_info returns a struct" + proposed
+	case get != 0 && own == 0:
+		whyNot = "NCZ_get_codec_info returned NULL"
+	case get != 0:
+		whyNot = l.addCodec(own, mem, false, found)
+	}
+	if all == 0 {
+		return whyNot
+	}
+	if list == 0 {
+		return "NCZ_codec_info_defaults returned NULL"
+	}
+	for i := range uintptr(maxCodecs) {
+		if !mem.readable(list+8*i, 8) {
+			return "NCZ_codec_info_defaults: a list without NULL at its end"
 		}
-		for i := range uintptr(maxCodecs) {
-			p := *at[uintptr](list, 8*i)
-			if p == 0 {
-				break
-			}
-			if why := l.addCodec(p, true, found); why != "" {
-				whyNot = why
-			}
+		p := *at[uintptr](list, 8*i)
+		if p == 0 {
+			break
+		}
+		if why := l.addCodec(p, mem, true, found); why != "" {
+			whyNot = why
 		}
 	}
 	return whyNot
 }
 
-func (l *library) addCodec(p uintptr, byDefault bool, found *hostproto.Library) (whyNot string) {
-	if p == 0 {
-		return "NCZ_get_codec_info returned NULL"
+// proposed ends the message about a codec as netcdf-c's proposal of 2021 has it. That returns the struct itself, which
+// has six members. netcdf-c never read it.
+const proposed = ", as netcdf-c's proposal of 2021 has it: expected a pointer to NCZ_codec_t of netcdf_filter_build.h, with nine members"
+
+// addCodec adds the codec at p, or returns the reason why it cannot be used.
+func (l *library) addCodec(p uintptr, mem memory, byDefault bool, found *hostproto.Library) (whyNot string) {
+	if !mem.readable(p, 24) {
+		return "NCZ_codec_t: the pointer is not one to memory"
 	}
 	if v, sort := *at[int32](p, 0), *at[int32](p, 4); v != codecVersion || sort != codecHDF5 {
 		return fmt.Sprintf("NCZ_codec_t: expected version %d and sort %d, found %d and %d", codecVersion, codecHDF5, v, sort)
 	}
-	id, err := textAt(*at[uintptr](p, 8))
+	name := *at[uintptr](p, 8)
+	if name != 0 && !mem.readable(name, 1) {
+		return "id of the codec: the pointer is not one to memory"
+	}
+	id, err := textAt(name)
 	if err == nil && id == "" {
 		err = fmt.Errorf("empty")
 	}
 	if err != nil {
 		return "id of the codec: " + err.Error()
 	}
-	c := codec{initialize: *at[uintptr](p, 24), toHDF5: *at[uintptr](p, 40), fromHDF5: *at[uintptr](p, 48)}
+	filter := *at[uint32](p, 16)
+	member := func(off uintptr) uintptr {
+		if !mem.readable(p+off, 8) {
+			return 0
+		}
+		return *at[uintptr](p, off)
+	}
+	c := codec{initialize: member(24), toHDF5: member(40), fromHDF5: member(48)}
+	switch first, second := member(24), member(32); {
+	case mem.code(c.toHDF5) && mem.code(c.fromHDF5) && (c.initialize == 0 || mem.code(c.initialize)):
+	case mem.code(first) && mem.code(second) && !mem.code(c.toHDF5) && !mem.code(c.fromHDF5):
+		return fmt.Sprintf("codec %s for filter %d: a struct of six members%s", id, filter, proposed)
+	default:
+		for _, f := range []struct {
+			name string
+			at   uintptr
+			must bool
+		}{{"NCZ_codec_to_hdf5", c.toHDF5, true}, {"NCZ_hdf5_to_codec", c.fromHDF5, true}, {"NCZ_codec_initialize", c.initialize, false}} {
+			switch {
+			case f.at == 0 && f.must:
+				return fmt.Sprintf("codec %s for filter %d: %s is NULL", id, filter, f.name)
+			case f.at != 0 && !mem.code(f.at):
+				return fmt.Sprintf("codec %s for filter %d: %s is not a function", id, filter, f.name)
+			}
+		}
+	}
 	l.codecs = append(l.codecs, c)
-	found.Codecs = append(found.Codecs, hostproto.CodecClass{
-		ID: id, Filter: *at[uint32](p, 16), ToHDF5: c.toHDF5 != 0, FromHDF5: c.fromHDF5 != 0, Modify: *at[uintptr](p, 56) != 0,
-		Default: byDefault,
-	})
+	found.Codecs = append(found.Codecs, hostproto.CodecClass{ID: id, Filter: filter, Modify: member(56) != 0, Default: byDefault})
 	return ""
 }
 
@@ -86,8 +141,8 @@ func (l *library) codecOf(r *hostproto.Request) (*codec, bool) {
 // toHDF5 calls NCZ_codec_to_hdf5(const char *codec, size_t *n, unsigned **params).
 func (l *library) toHDF5(r *hostproto.Request) *hostproto.Reply {
 	c, ok := l.codecOf(r)
-	if !ok || c.toHDF5 == 0 {
-		return refuse("no NCZ_codec_to_hdf5")
+	if !ok {
+		return refuse("codec %d of %d", r.Codec, len(l.codecs))
 	}
 	var a arena
 	defer a.free()
@@ -110,8 +165,8 @@ func (l *library) toHDF5(r *hostproto.Request) *hostproto.Reply {
 // fromHDF5 calls NCZ_hdf5_to_codec(size_t n, const unsigned *params, char **codec).
 func (l *library) fromHDF5(r *hostproto.Request) *hostproto.Reply {
 	c, ok := l.codecOf(r)
-	if !ok || c.fromHDF5 == 0 {
-		return refuse("no NCZ_hdf5_to_codec")
+	if !ok {
+		return refuse("codec %d of %d", r.Codec, len(l.codecs))
 	}
 	var a arena
 	defer a.free()

@@ -69,6 +69,8 @@ func isMissing(why string) bool { return why == missing }
 func (l *library) loadFilter(found *hostproto.Library) (whyNot string) {
 	kind, info := symbol(l.handle, "H5PLget_plugin_type"), symbol(l.handle, "H5PLget_plugin_info")
 	switch {
+	case kind == 0 && symbol(l.handle, "H5Z_get_plugin_info") != 0:
+		return missing + ", but H5Z_get_plugin_info, its name in netcdf-c's proposal of 2021"
 	case kind == 0:
 		return missing
 	case info == 0:

@@ -55,13 +55,13 @@ func (r *Reply) Append(b []byte) []byte {
 	for _, c := range l.Codecs {
 		b = appendText(b, c.ID)
 		b = binary.LittleEndian.AppendUint32(b, c.Filter)
-		b = append(b, flag(c.ToHDF5), flag(c.FromHDF5), flag(c.Modify), flag(c.Default))
+		b = append(b, flag(c.Modify), flag(c.Default))
 	}
 	return appendText(b, l.Note)
 }
 
 // codecLen is the length of the shortest codec in a message.
-const codecLen = 4 + 4 + 4
+const codecLen = 4 + 4 + 2
 
 // ParseReply parses a message. A plugin may have damaged its process, so nothing in it is
 // trusted: memory is proportional to its length. Only what [Reply.Append] writes is
@@ -75,7 +75,7 @@ func ParseReply(b []byte) (*Reply, error) {
 		l.Filter = &FilterClass{ID: p.uint32(), Name: p.text(), Encodes: p.flag(), Decodes: p.flag(), CanApply: p.flag(), SetLocal: p.flag()}
 	}
 	for n := p.count(codecLen); n > 0; n-- {
-		l.Codecs = append(l.Codecs, CodecClass{ID: p.text(), Filter: p.uint32(), ToHDF5: p.flag(), FromHDF5: p.flag(), Modify: p.flag(), Default: p.flag()})
+		l.Codecs = append(l.Codecs, CodecClass{ID: p.text(), Filter: p.uint32(), Modify: p.flag(), Default: p.flag()})
 	}
 	l.Note = p.text()
 	return r, p.end()

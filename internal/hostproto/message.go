@@ -9,7 +9,7 @@
 package hostproto
 
 // Version is the version of the messages.
-const Version = 2
+const Version = 3
 
 // MaxMessage is the length of the longest message in bytes.
 const MaxMessage = 1 << 20
@@ -113,11 +113,10 @@ type FilterClass struct {
 	CanApply, SetLocal bool // are there
 }
 
-// CodecClass is netcdf-c's NCZ_codec_t.
+// CodecClass is netcdf-c's NCZ_codec_t, whose functions of conversion are there.
 type CodecClass struct {
-	ID               string
-	Filter           uint32 // hdf5id
-	ToHDF5, FromHDF5 bool   // are there
-	Modify           bool   // NCZ_modify_parameters is there
-	Default          bool   // from NCZ_codec_info_defaults
+	ID      string
+	Filter  uint32 // hdf5id
+	Modify  bool   // NCZ_modify_parameters is there
+	Default bool   // from NCZ_codec_info_defaults
 }

@@ -22,7 +22,7 @@ var replies = map[string]*Reply{
 	"hello":  {Len: Version},
 	"failed": {Status: Failed, Text: "returned 0", Worn: true},
 	"library": {Library: Library{Filter: &FilterClass{ID: 32013, Name: "H5Z-ZFP", Encodes: true, Decodes: true, SetLocal: true},
-		Codecs: []CodecClass{{ID: "zfpy", Filter: 32013, ToHDF5: true}, {Default: true}}, Note: "half"}},
+		Codecs: []CodecClass{{ID: "zfpy", Filter: 32013, Modify: true}, {Default: true}}, Note: "half"}},
 	"ignored": {Library: Library{Ignored: "no H5PLget_plugin_type"}},
 	"params":  {Params: []uint32{2, 2, 4, 4096}, Text: "{}"},
 }

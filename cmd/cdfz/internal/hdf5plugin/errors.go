@@ -2,6 +2,7 @@ package hdf5plugin
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/cdfz-format/cdfz/filters"
 )
@@ -9,6 +10,19 @@ import (
 // ErrHost reports that no process can load libraries: cdfz-plugin-host is missing, is of
 // another version, or does not exist for this system.
 var ErrHost = errors.New("plugins cannot be loaded")
+
+// errorf makes an error of a kind of package filters. The kind is not part of the text, as in that package: the library
+// is to blame more often than a parameter.
+func errorf(kind error, format string, args ...any) error {
+	return &kindError{fmt.Errorf("plugin: "+format, args...), kind}
+}
+
+type kindError struct {
+	error
+	kind error
+}
+
+func (e *kindError) Unwrap() []error { return []error{e.error, e.kind} }
 
 // unavailableError is a library that could not do its work.
 type unavailableError struct {

@@ -52,7 +52,12 @@ func hostPath(t *testing.T) string {
 // fake compiles testdata/fake.c.
 func fake(t *testing.T, path string, macros ...string) {
 	t.Helper()
-	args := []string{"-shared", "-fPIC", "-w", "-o", path, "testdata/fake.c"}
+	compile(t, path, "testdata/fake.c", macros...)
+}
+
+func compile(t *testing.T, path, source string, macros ...string) {
+	t.Helper()
+	args := []string{"-shared", "-fPIC", "-w", "-o", path, source}
 	for _, m := range macros {
 		if filepath.IsAbs(m) || m[0] == '-' { // a library, or an option of the linker
 			args = append(args, m)
@@ -292,11 +297,11 @@ func TestPluginRows(t *testing.T) {
 		require.Equal(t, "no H5PLget_plugin_type", libraries["libneither.so"].Ignored)
 		require.Empty(t, libraries["libfilter.so.2"].Codecs)
 		require.Nil(t, libraries["libcodec.so"].Filter)
-		require.Equal(t, []Codec{{ID: "fake", Filter: 40002, ToHDF5: true, FromHDF5: true}}, libraries["libcodec.so"].Codecs)
+		require.Equal(t, []Codec{{ID: "fake", Filter: 40002}}, libraries["libcodec.so"].Codecs)
 		require.NotNil(t, libraries["libboth.so"].Filter)
 		require.Len(t, libraries["libboth.so"].Codecs, 1)
-		require.Equal(t, []Codec{{ID: "default", Filter: 40004, ToHDF5: true, FromHDF5: true, Default: true}}, libraries["libdefaults.so"].Codecs)
-		require.Equal(t, []Codec{{ID: "fake", Filter: 40015, ToHDF5: true, FromHDF5: true}, {ID: "default", Filter: 40016, ToHDF5: true, FromHDF5: true, Default: true}},
+		require.Equal(t, []Codec{{ID: "default", Filter: 40004, Default: true}}, libraries["libdefaults.so"].Codecs)
+		require.Equal(t, []Codec{{ID: "fake", Filter: 40015}, {ID: "default", Filter: 40016, Default: true}},
 			libraries["libtwo.so"].Codecs, "both functions of netcdf-c")
 		require.Contains(t, libraries["libdefaults.so"].Note, "found 2 and 1")
 	})
@@ -308,6 +313,62 @@ func TestPluginRows(t *testing.T) {
 		require.Len(t, pairs, 8)
 		p := pairs[40002]
 		require.Equal(t, []string{in("libfilter.so.2"), in("libcodec.so")}, []string{p.Path, p.CodecPath})
+	})
+	t.Run("L12 proposed", func(t *testing.T) { // what netcdf-c's proposal has is named, and no pair has it
+		dir := t.TempDir()
+		const want = "as netcdf-c's proposal of 2021 has it: expected a pointer to NCZ_codec_t of netcdf_filter_build.h, with nine members"
+		texts := map[string]string{
+			"liba.so": "NCZ_get_codec_info returns a struct, " + want,
+			"libb.so": "codec proposed for filter 40300: a struct of six members, " + want,
+			"libc.so": "NCZ_get_codec_info returns a struct, " + want,
+			"libd.so": "codec proposed for filter 40300: NCZ_codec_to_hdf5 is ",
+			"libe.so": "codec proposed for filter 40300: NCZ_codec_to_hdf5 is NULL",
+			"libf.so": "no H5PLget_plugin_type, but H5Z_get_plugin_info, its name in netcdf-c's proposal of 2021",
+			"libg.so": "NCZ_get_codec_info returns a struct, " + want,
+		}
+		for name, macros := range map[string][]string{
+			"liba.so": nil, "libb.so": {"POINTER"}, "libc.so": {"NOCODE"}, "libd.so": {"POINTER", "NOCODE"}, "libe.so": {"HALF"},
+			"libf.so": {"FILTER=40300", "OLDNAMES"}, "libg.so": {"FILTER=40300"},
+		} {
+			compile(t, filepath.Join(dir, name), "testdata/proposed.c", macros...)
+		}
+		r, err := Open(&Options{Folders: []string{dir}, Host: hostPath(t), Processes: 1})
+		require.NoError(t, err)
+		defer r.Close()
+		require.Len(t, r.Libraries(), len(texts))
+		for _, l := range r.Libraries() {
+			name := filepath.Base(l.Path)
+			require.Empty(t, l.Codecs, name)
+			if name == "libg.so" {
+				require.Contains(t, l.Note, texts[name])
+				require.NotNil(t, l.Filter)
+				continue
+			}
+			require.Contains(t, l.Ignored, texts[name], name)
+		}
+		require.Len(t, r.Pairs(), 1)
+		require.Equal(t, HDF5Only, r.Pairs()[0].Action())
+	})
+	t.Run("Q11", func(t *testing.T) { // the name in the chain, else that of the plugin, else none
+		dir := t.TempDir()
+		long := strings.Repeat("x", 254) + "ü"
+		fake(t, filepath.Join(dir, "liba.so"), "FILTER=306", `NAME="md5 checksum"`)
+		fake(t, filepath.Join(dir, "libb.so"), "FILTER=40301", "NAME=0")
+		fake(t, filepath.Join(dir, "libc.so"), "FILTER=40302", `NAME="`+long+`"`)
+		fake(t, filepath.Join(dir, "libd.so"), "FILTER=40303", `NAME="a\xff"`)
+		r, err := Open(&Options{Folders: []string{dir}, Host: hostPath(t), Processes: 1})
+		require.NoError(t, err)
+		defer r.Close()
+		require.NoError(t, r.Register())
+		c, err := filters.Chain{{ID: 306}, {ID: 306, Name: "mine"}, {ID: 40301}, {ID: 40302}, {ID: 40303}, {ID: 2}, {ID: 306, Optional: true}}.Complete(filters.Block{Len: 40, Size: 4})
+		require.NoError(t, err)
+		var names []string
+		for _, f := range c {
+			names = append(names, f.Name)
+		}
+		require.Equal(t, []string{"md5 checksum", "mine", "", long[:254], "a\uFFFD", "", "md5 checksum"}, names)
+		require.Equal(t, "md5 checksum", filters.Name(306))
+		require.Empty(t, filters.Name(40301))
 	})
 	t.Run("L13", func(t *testing.T) {
 		for _, id := range []uint32{40001, 40002} {
@@ -408,7 +469,7 @@ func TestJudgeBrokenHost(t *testing.T) {
 		"length":  {`printf '\377\377\377\377' >&3`, "malformed message"},
 		"content": {`printf '\3\0\0\0abc' >&3`, "malformed message"},
 		"silent":  {`echo no plugins here`, "EOF (no plugins here)"},
-		"version": {greeting(7), "expected version 2, found 7"},
+		"version": {greeting(7), "expected version 3, found 7"},
 		"library": {hello + `printf '\3\0\0\0abc' >&3; sleep 1`, ""},
 		"crash":   {hello + `kill -SEGV $$`, ""},
 	} {

@@ -3,6 +3,8 @@ package hdf5plugin
 import (
 	"cmp"
 	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/cdfz-format/cdfz/internal/hostproto"
 )
@@ -24,32 +26,43 @@ type Library struct {
 // Filter is the description of a filter in its library (H5Z_class2_t).
 type Filter struct {
 	ID       uint32
-	Name     string
-	Encodes  bool // encoder_present
-	Decodes  bool // decoder_present
+	Name     string // HDF5's comment, which may be empty
+	Encodes  bool   // encoder_present
+	Decodes  bool   // decoder_present
 	CanApply bool
 	SetLocal bool
 }
 
 // Codec is the description of a codec in its library (NCZ_codec_t).
 type Codec struct {
-	ID       string
-	Filter   uint32 // id of the filter that it is for
-	ToHDF5   bool   // whether there is NCZ_codec_to_hdf5
-	FromHDF5 bool   // whether there is NCZ_hdf5_to_codec
-	Modify   bool   // whether there is NCZ_modify_parameters, which is never called
-	Default  bool   // only for a filter that has no codec
+	ID      string
+	Filter  uint32 // id of the filter that it is for
+	Modify  bool   // whether there is NCZ_modify_parameters, which is never called
+	Default bool   // only for a filter that has no codec
 }
 
 func newLibrary(path string, l hostproto.Library) Library {
 	out := Library{Path: path, Ignored: l.Ignored, Note: l.Note}
 	if f := l.Filter; f != nil {
-		out.Filter = &Filter{f.ID, f.Name, f.Encodes, f.Decodes, f.CanApply, f.SetLocal}
+		out.Filter = &Filter{f.ID, nameOf(f.Name), f.Encodes, f.Decodes, f.CanApply, f.SetLocal}
 	}
 	for _, c := range l.Codecs {
-		out.Codecs = append(out.Codecs, Codec{c.ID, c.Filter, c.ToHDF5, c.FromHDF5, c.Modify, c.Default})
+		out.Codecs = append(out.Codecs, Codec{c.ID, c.Filter, c.Modify, c.Default})
 	}
 	return out
+}
+
+// maxName is the length of the longest name that archives hold (docs/FORMAT.md, "Limits").
+const maxName = 255
+
+// nameOf returns the name of a filter as archives can hold it: HDF5 takes any bytes.
+func nameOf(name string) string {
+	name = strings.ToValidUTF8(name, "\uFFFD")
+	for len(name) > maxName {
+		_, n := utf8.DecodeLastRuneInString(name)
+		name = name[:len(name)-n]
+	}
+	return name
 }
 
 // Pair is a filter of a library with the codec for its id, or one of them alone.

@@ -21,7 +21,7 @@ func (s *Set) Method(p Pair) filters.Method {
 	f := libraryFilter{pool: s.pool, path: p.Path, Filter: *p.Filter}
 	m := filters.Method{
 		ID:         f.ID,
-		Name:       f.name(),
+		Name:       f.Name,
 		Origin:     p.Path,
 		New:        func() filters.Session { return session{f} },
 		Check:      f.check,
@@ -41,10 +41,9 @@ func (s *Set) Method(p Pair) filters.Method {
 	return m
 }
 
-// codec returns the codec of a pair, or nil if it does not convert in both directions. As in
-// netcdf-c, it converts the parameters that users set.
+// codec returns the codec of a pair, or nil. As in netcdf-c, it converts the parameters that users set.
 func (s *Set) codec(p Pair) *filters.Codec {
-	if p.Codec == nil || !p.Codec.ToHDF5 || !p.Codec.FromHDF5 {
+	if p.Codec == nil {
 		return nil
 	}
 	c := libraryCodec{pool: s.pool, path: p.CodecPath, id: p.Codec.ID, index: p.codecIndex}
@@ -63,7 +62,7 @@ type libraryFilter struct {
 	path string
 }
 
-// name returns the library's name of the filter, which may be any text, or else a public one.
+// name returns a name for messages: the library's, else a public one.
 func (f *libraryFilter) name() string {
 	return cmp.Or(f.Name, filters.Name(f.ID), fmt.Sprintf("plugin %d", f.ID))
 }
@@ -73,7 +72,7 @@ const maxParams = 65535
 
 func (f *libraryFilter) check(params []uint32) error {
 	if len(params) > maxParams {
-		return fmt.Errorf("plugin: %s: expected at most %d parameters, found %d: %w", f.name(), maxParams, len(params), filters.ErrParam)
+		return errorf(filters.ErrParam, "%s: expected at most %d parameters, found %d", f.name(), maxParams, len(params))
 	}
 	return nil
 }
@@ -94,9 +93,9 @@ func (f *libraryFilter) complete(params []uint32, b filters.Block) ([]uint32, er
 		switch reply.Status {
 		case hostproto.OK:
 		case hostproto.Inapplicable:
-			return fmt.Errorf("plugin: %s: %s: %w", f.path, reply.Text, filters.ErrInapplicable)
+			return errorf(filters.ErrInapplicable, "%s: %s", f.path, reply.Text)
 		default:
-			return fmt.Errorf("plugin: %s: %s: %w", f.path, reply.Text, filters.ErrParam)
+			return errorf(filters.ErrParam, "%s: %s", f.path, reply.Text)
 		}
 		out = slices.Clone(reply.Params)
 		return nil
@@ -145,7 +144,7 @@ func (s session) Encode(dst, src []byte, params []uint32, _ filters.Block) ([]by
 
 func (s session) Decode(dst, src []byte, params []uint32, max int) ([]byte, error) {
 	if !s.f.Decodes {
-		return nil, fmt.Errorf("plugin: %s: the library cannot decode: %w", s.f.path, filters.ErrUnavailable)
+		return nil, errorf(filters.ErrUnavailable, "%s: the library cannot decode", s.f.path)
 	}
 	params, size := s.f.native(params)
 	r := hostproto.Request{Op: hostproto.Filter, Decode: true, Params: params, MaxLen: uint64(max)}
@@ -168,13 +167,13 @@ func (s session) do(dst, src []byte, r hostproto.Request, kind error) ([]byte, e
 			if r.Decode {
 				kind = filters.ErrDecodedSize
 			}
-			return fmt.Errorf("plugin: %s: expected at most %d bytes, found %d: %w", s.f.path, r.MaxLen, reply.Len, kind)
+			return errorf(kind, "%s: expected at most %d bytes, found %d", s.f.path, r.MaxLen, reply.Len)
 		case hostproto.Differs:
-			return fmt.Errorf("plugin: %s: does not restore the block exactly: %w", s.f.path, filters.ErrParam)
+			return errorf(filters.ErrParam, "%s: does not restore the block exactly", s.f.path)
 		case hostproto.NoMemory:
 			return &unavailableError{s.f.path, "no memory for the block"}
 		case hostproto.Failed:
-			return fmt.Errorf("plugin: %s: %s: %w", s.f.path, reply.Text, kind)
+			return errorf(kind, "%s: %s", s.f.path, reply.Text)
 		}
 		return &unavailableError{s.f.path, reply.Text}
 	})
@@ -207,7 +206,7 @@ func (c *libraryCodec) json(params []uint32, _ filters.Block) (json.RawMessage, 
 	}
 	var head struct{ ID string }
 	if err := json.Unmarshal(text, &head); err != nil || head.ID != c.id {
-		return nil, fmt.Errorf("plugin: %s: expected JSON of the codec %q, found %.80q: %w", c.path, c.id, text, filters.ErrNoCodec)
+		return nil, errorf(filters.ErrNoCodec, "%s: expected JSON of the codec %q, found %.80q", c.path, c.id, text)
 	}
 	return text, nil
 }
@@ -216,13 +215,13 @@ func (c *libraryCodec) do(r hostproto.Request, kind error, use func(*hostproto.R
 	r.Codec = c.index
 	err := c.pool.do(&request{path: c.path, Request: r}, func(reply *hostproto.Reply, _ []byte) error {
 		if reply.Status != hostproto.OK {
-			return fmt.Errorf("plugin: %s: %s: %w", c.path, reply.Text, kind)
+			return errorf(kind, "%s: %s", c.path, reply.Text)
 		}
 		use(reply)
 		return nil
 	})
 	if errors.Is(err, hostproto.ErrMessage) {
-		return fmt.Errorf("plugin: %s: %w: %w", c.path, err, kind)
+		return errorf(kind, "%s: %w", c.path, err)
 	}
 	return err
 }

@@ -1,7 +1,6 @@
 package hdf5plugin
 
 import (
-	"fmt"
 	"math"
 	"math/bits"
 	"slices"
@@ -309,10 +308,10 @@ func (w *zfpBits) put(v uint64, width uint) {
 }
 
 func zfpError(format string, args ...any) error {
-	return fmt.Errorf("plugin: zfp: "+format+": %w", append(args, filters.ErrParam)...)
+	return errorf(filters.ErrParam, "zfp: "+format, args...)
 }
 
 // zfpInapplicable is an error for blocks that H5Z-ZFP's can_apply refuses.
 func zfpInapplicable(format string, args ...any) error {
-	return fmt.Errorf("plugin: zfp: "+format+": %w", append(args, filters.ErrInapplicable)...)
+	return errorf(filters.ErrInapplicable, "zfp: "+format, args...)
 }

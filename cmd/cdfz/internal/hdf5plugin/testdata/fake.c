@@ -2,6 +2,7 @@
  *   FILTER=ID        HDF5's functions
  *   CODEC=ID         netcdf-c's codec "fake", or CODECID, for that filter
  *   DEFAULTS=ID      netcdf-c's default codecs, with one for that filter
+ *   NAME="TEXT"      the name of the filter, which is "fake"
  *   FORCE=N          what the filter does, instead of its first parameter
  *   LOCAL=N          set_local, which returns N
  *   APPLIES=N        can_apply, which returns N
@@ -21,6 +22,9 @@
 #endif
 #ifndef CODECID
 #define CODECID "fake"
+#endif
+#ifndef NAME
+#define NAME "fake"
 #endif
 #ifndef DECODER
 #define DECODER 1
@@ -157,7 +161,7 @@ static struct {
 	void *can_apply, *set_local;
 	size_t (*filter)(unsigned, size_t, const unsigned[], size_t, size_t *, void **);
 } class = {
-	VERSION, FILTER, ENCODER, DECODER, "fake",
+	VERSION, FILTER, ENCODER, DECODER, NAME,
 #ifdef APPLIES
 	can_apply,
 #else
