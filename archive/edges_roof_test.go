@@ -69,7 +69,7 @@ var roof = map[string][]string{
 	"find":      {"./cataloguefile"},
 	"gen":       {"archive", "cdf3", "cdl", "internal/atomicfile"},
 	"get":       {"archive", "./formats", "internal/atomicfile", "internal/ioat", "internal/s3"},
-	"info":      {"archive", "cdf3", "./choices", "filters", "internal/spec", "remote"},
+	"info":      {"archive", "cdf3", "./choices", "filters", "remote"},
 	"join":      {"archive/joined", "remote"},
 	"mount":     {"./fusefs"},
 	"parity":    {"archive", "archive/parity", "archive/verify", "internal/atomicfile"},

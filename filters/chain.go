@@ -130,7 +130,7 @@ func (c Chain) Clone() Chain {
 }
 
 // Complete returns the chain for the blocks that b describes. It adds parameters that
-// depend on the blocks, such as the element size of shuffle. Filters that are not
+// depend on the blocks, such as the element size of shuffle, and the names of plugins. Filters that are not
 // registered are not changed, and neither are optional filters that do not apply to the
 // blocks: [NewCoder] skips both. A required filter that does not apply is
 // [ErrInapplicable]. Call it once per variable, before [NewCoder] and before the chain is stored.
@@ -140,6 +140,9 @@ func (c Chain) Complete(b Block) (Chain, error) {
 		m := need(f.ID)
 		if m == nil {
 			continue
+		}
+		if m.Origin != "" && f.Name == "" {
+			c[i].Name = m.Name
 		}
 		params, err := m.complete(f.Params, b)
 		if f.Optional && errors.Is(err, ErrInapplicable) {

@@ -5,13 +5,14 @@ import (
 )
 
 // Method is the implementation of a filter, like H5Z_class2_t in HDF5. Pass it to
-// [Register]. ID, Name and New are required. The other fields may be zero for a plain
+// [Register]. ID, Name and New are required, Name unless Origin is set. The other fields may be zero for a plain
 // filter. Functions get parameters that Check has accepted, unless noted, and are
 // called from several goroutines.
 type Method struct {
 	// ID is HDF5's id of the filter, at most [MaxID].
 	ID uint32
-	// Name is for display and for [ByName].
+	// Name is for display and for [ByName]. [Chain.Complete] stores that of a plugin in the chain, which HDF5 calls its
+	// comment: another plugin may have the same id.
 	Name string
 	// Origin is the file of a filter that was found at run time, a plugin. Another
 	// machine may have another one, with other codecs or none. Empty for filters that are

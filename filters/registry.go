@@ -37,7 +37,7 @@ func Register(m Method) error {
 	switch {
 	case m.ID > MaxID:
 		return errorf(ErrFilterID, "filter id: expected at most %d, found %d", MaxID, m.ID)
-	case m.New == nil || m.Name == "":
+	case m.New == nil || m.Name == "" && m.Origin == "":
 		return errorf(ErrParam, "filter %d: expected a name and sessions", m.ID)
 	case m.Codec != nil && (m.Codec.ID == "" || m.Codec.Params == nil || m.Codec.JSON == nil):
 		return errorf(ErrParam, "filter %d: incomplete codec", m.ID)
@@ -139,7 +139,7 @@ func ByName(name string) (Filter, bool) {
 	registryMu.RLock()
 	defer registryMu.RUnlock()
 	for id, r := range registry {
-		if r.Name == name {
+		if r.Name == name && name != "" {
 			return Filter{ID: id, Params: slices.Clone(r.Defaults)}, true
 		}
 	}
@@ -158,7 +158,7 @@ func find(id uint32) *registered {
 func Name(id uint32) string {
 	registryMu.RLock()
 	defer registryMu.RUnlock()
-	if r, ok := registry[id]; ok {
+	if r, ok := registry[id]; ok && r.Name != "" {
 		return r.Name
 	}
 	return names[id]

@@ -1,9 +1,11 @@
 package info
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,7 +18,6 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/report"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/filters"
-	"github.com/cdfz-format/cdfz/internal/spec"
 )
 
 // infoReport is the JSON of one archive.
@@ -44,31 +45,36 @@ type infoReport struct {
 	Parity *report.ParityBrief `json:"parity"`
 
 	view bool // whether the archive is also a Zarr store
+	used usedFilters
 	each iter.Seq[*infoVar]
 }
 
 type infoVar struct {
-	Num     int           `json:"num"`
-	Name    string        `json:"name"`
-	NameHex string        `json:"name_hex,omitempty"` // if the name is not UTF-8
-	Path    string        `json:"path,omitempty"`
-	Type    string        `json:"type"`
-	Dims    []string      `json:"dims"`
-	Shape   []int64       `json:"shape"`
-	Block   []int64       `json:"block"` // null if not blocked
-	Chain   string        `json:"chain,omitempty"`
-	Filters string        `json:"filters,omitempty"` // the chain as a user writes it
-	Blocked bool          `json:"blocked"`
-	Pool    *int          `json:"pool,omitempty"` // the pool that it lies in
-	Why     string        `json:"why,omitempty"`  // why it is not blocked
-	InView  bool          `json:"in_view"`
-	WhyView string        `json:"why_not_in_view,omitempty"`
-	Blocks  int64         `json:"blocks"`
-	Raw     int64         `json:"raw"`
-	Stored  int64         `json:"stored"`
-	Ratio   float64       `json:"ratio"`
-	Preset  string        `json:"preset,omitempty"` // with --why: presets that have this chain
-	Modes   choices.Modes `json:"modes,omitempty"`  // with --why: blocks by mode of lorenz
+	Num     int      `json:"num"`
+	Name    string   `json:"name"`
+	NameHex string   `json:"name_hex,omitempty"` // if the name is not UTF-8
+	Path    string   `json:"path,omitempty"`
+	Type    string   `json:"type"`
+	Dims    []string `json:"dims"`
+	Shape   []int64  `json:"shape"`
+	Block   []int64  `json:"block"` // null if not blocked
+	Chain   string   `json:"chain,omitempty"`
+	Filters string   `json:"filters,omitempty"` // the chain as a user writes it
+	// Comments are what plugins call their filters, by id.
+	Comments map[uint32]string `json:"comments,omitempty"`
+	Blocked  bool              `json:"blocked"`
+	Pool     *int              `json:"pool,omitempty"` // the pool that it lies in
+	Why      string            `json:"why,omitempty"`  // why it is not blocked
+	InView   bool              `json:"in_view"`
+	WhyView  string            `json:"why_not_in_view,omitempty"`
+	Blocks   int64             `json:"blocks"`
+	Raw      int64             `json:"raw"`
+	Stored   int64             `json:"stored"`
+	Ratio    float64           `json:"ratio"`
+	Preset   string            `json:"preset,omitempty"` // with --why: presets that have this chain
+	Modes    choices.Modes     `json:"modes,omitempty"`  // with --why: blocks by mode of lorenz
+
+	chain filters.Chain
 }
 
 type infoPool struct {
@@ -122,13 +128,16 @@ func makeInfo(ctx context.Context, name string, size int64, r *archive.File) (*i
 		File: name, Image: i.ImageName, Size: i.ImageSize, Format: fmt.Sprintf("CDF-%d", h.Version), Records: h.NumRecs,
 		ArchiveSize: size, Ratio: display.Ratio(i.ImageSize, size), Layout: i.Layout, view: i.View, Blocks: i.Blocks,
 		Structure: size - i.Stored, Writer: i.Writer, SHA256: i.SHA256, Loss: report.LossOf(r),
-		Pools: []infoPool{}, Omitted: []infoOmitted{},
+		Pools: []infoPool{}, Omitted: []infoOmitted{}, used: usedFilters{},
 	}
 	stored, err := r.Stored(ctx)
 	if err != nil {
 		return nil, err
 	}
+	rep.used.add(i.Rest.Head)
+	rep.used.add(i.Rest.Chain)
 	for n, p := range i.Pools {
+		rep.used.add(p.Chain)
 		rep.Pools = append(rep.Pools, infoPool{
 			Vars: p.Vars, Path: p.Path, Type: p.Type.String(), Shape: p.Shape, Block: p.Block, Chain: chainText(p.Chain), Filters: chainText(p.Chain.Given()),
 			Blocks: p.Blocks, Raw: p.Len, Stored: stored.Pools[n], Ratio: display.Ratio(p.Len, stored.Pools[n]),
@@ -164,7 +173,15 @@ func describeVar(h *cdf3.Header, w *archive.Var, stored []int64) *infoVar {
 		o.Pool = &v.Pool
 	}
 	if v.Blocked || v.Pooled {
-		o.Chain, o.Filters = chainText(v.Chain), chainText(v.Chain.Given())
+		o.chain, o.Chain, o.Filters = v.Chain, chainText(v.Chain), chainText(v.Chain.Given())
+		for _, f := range v.Chain {
+			if f.Name != "" && o.Comments == nil {
+				o.Comments = map[uint32]string{}
+			}
+			if f.Name != "" {
+				o.Comments[f.ID] = f.Name
+			}
+		}
 	}
 	if !utf8.ValidString(o.Name) {
 		o.NameHex = fmt.Sprintf("%x", o.Name)
@@ -213,7 +230,6 @@ func (v *informer) printInfo(rep *infoReport) {
 	}
 	display.WriteTable(v.run.Term.Out, head)
 	v.run.Term.Print("")
-	used := map[string]bool{rep.Rest.Head: true, rep.Rest.Chain: true}
 	varRow := func(w *infoVar) []string {
 		row := []string{display.Quoted(w.Name), w.Type, dimsOf(w), "-", "-", strconv.FormatInt(w.Raw, 10), "-", "-", w.viewText(rep.Layout)}
 		if w.Blocked {
@@ -221,7 +237,7 @@ func (v *informer) printInfo(rep *infoReport) {
 			if w.Stored > 0 {
 				row[7] = fmt.Sprintf("%.2f", w.Ratio)
 			}
-			used[w.Chain] = true
+			rep.used.add(w.chain)
 		} else if w.Pool != nil {
 			row[3] = fmt.Sprintf("in pool %d", *w.Pool)
 		}
@@ -231,7 +247,6 @@ func (v *informer) printInfo(rep *infoReport) {
 	for n, p := range rep.Pools {
 		pools = append(pools, []string{fmt.Sprintf("(pool %d)", n), p.Type, display.Shape(p.Shape), display.Shape(p.Block), p.Filters,
 			strconv.FormatInt(p.Raw, 10), strconv.FormatInt(p.Stored, 10), fmt.Sprintf("%.2f", p.Ratio), ""})
-		used[p.Chain] = true
 	}
 	restFilters := rep.Rest.Chain
 	switch {
@@ -260,22 +275,36 @@ func (v *informer) printInfo(rep *infoReport) {
 		}
 		yield(rest)
 	}, false, false, false, false, false, true, true, true)
-	var ids []uint32
-	for chain := range used {
-		ids = append(ids, filterIDs(chain)...)
+	if names := rep.used.names(); len(names) > 0 {
+		v.run.Term.Print("filters: %s", strings.Join(names, ", "))
 	}
-	slices.Sort(ids)
-	var named []string
-	for _, id := range slices.Compact(ids) {
-		name := filters.Name(id)
-		if name == "" {
-			name = "unknown"
-		}
-		named = append(named, fmt.Sprintf("%d %s", id, name))
+}
+
+// usedFilters are the filters of an archive. Chains from several machines may have plugins with one id.
+type usedFilters map[usedFilter]bool
+
+type usedFilter struct {
+	id   uint32
+	name string
+}
+
+func (u usedFilters) add(c filters.Chain) {
+	for i := range c {
+		f, _ := c.At(i) // with its name
+		u[usedFilter{f.ID, cmp.Or(f.Name, "unknown")}] = true
 	}
-	if len(named) > 0 {
-		v.run.Term.Print("filters: %s", strings.Join(named, ", "))
+}
+
+// names lists ids with names, in increasing order.
+func (u usedFilters) names() []string {
+	list := slices.SortedFunc(maps.Keys(u), func(a, b usedFilter) int {
+		return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.name, b.name))
+	})
+	var out []string
+	for _, f := range list {
+		out = append(out, fmt.Sprintf("%d %s", f.id, f.name))
 	}
+	return out
 }
 
 // dimsOf is (time=24,lat=16,lon=30) for a variable.
@@ -298,17 +327,6 @@ func (v *infoVar) viewText(layout string) string {
 		return "no: " + v.Why
 	}
 	return "no: a " + layout + " archive"
-}
-
-func filterIDs(chain string) (ids []uint32) {
-	c, err := spec.ParseChain(chain, nil)
-	if err != nil {
-		return nil // "none"
-	}
-	for _, f := range c {
-		ids = append(ids, f.ID)
-	}
-	return ids
 }
 
 // quotedVar returns the variable in VAR:ATTR, or "" for attributes of the file.

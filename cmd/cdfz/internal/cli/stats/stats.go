@@ -95,7 +95,7 @@ func (c *Collector) Observe(f filters.Filter, label string, decode bool) func(in
 }
 
 func methodName(f filters.Filter) string {
-	if name := filters.Name(f.ID); name != "" {
+	if name := cmp.Or(f.Name, filters.Name(f.ID)); name != "" {
 		return name
 	}
 	return f.String()

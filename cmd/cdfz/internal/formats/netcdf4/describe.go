@@ -120,10 +120,11 @@ func (d *description) variable(s *hdf5.Dataset, h *cdf3.Header, v *archive.Var, 
 		}
 		from.chunks = c
 		s.Chunk = c.Shape()
-		for _, f := range c.Chain() {
+		for i := range c.Chain() {
 			// H5Pset_shuffle and H5Pset_deflate make optional filters, and so does netCDF-4 then.
+			f, _ := c.Chain().At(i) // with its name
 			optional := f.Optional || f.ID == filters.Shuffle || f.ID == filters.Deflate
-			s.Filters = append(s.Filters, hdf5.Filter{ID: uint16(f.ID), Name: filters.Name(f.ID), Optional: optional, Params: f.Params})
+			s.Filters = append(s.Filters, hdf5.Filter{ID: uint16(f.ID), Name: f.Name, Optional: optional, Params: f.Params})
 		}
 		if w.Record {
 			s.MaxShape = make([]uint64, len(w.Shape))

@@ -5,7 +5,6 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/choices"
-	"github.com/cdfz-format/cdfz/filters"
 )
 
 // maxBlocks is the number of blocks that an answer lists.
@@ -69,8 +68,9 @@ func (h *Handler) blocks(w http.ResponseWriter, r *http.Request, f *File) error 
 		out.Pool = poolNames(f, info.Pools[pool].Vars)
 	}
 	out.Preset = choices.Preset(chain, v.Type())
-	for _, one := range chain {
-		out.Filters = append(out.Filters, filter{one.ID, filters.Name(one.ID), append([]uint32{}, one.Params...)})
+	for i := range chain {
+		one, _ := chain.At(i) // with its name
+		out.Filters = append(out.Filters, filter{one.ID, one.Name, append([]uint32{}, one.Params...)})
 	}
 	for b, err := range f.Blocks(r.Context()) {
 		if err != nil {
