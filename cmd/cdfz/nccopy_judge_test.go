@@ -164,3 +164,45 @@ func randomOption(r *rand.Rand) string {
 	}
 	return names + "," + strings.Join(chain, "|")
 }
+
+// h5Filters matches the filters that h5dump -p prints.
+var h5Filters = regexp.MustCompile(`(?m)^ +(CHECKSUM FLETCHER32|PREPROCESSING SHUFFLE|COMPRESSION DEFLATE)(?: \{ LEVEL (\d+) \})?$|^ +(?:FILTER_ID (\d+)|PARAMS \{ ([\d ]+) \})$`)
+
+// TestJudgeOrder compares the whole chain, its order included, of chains that netCDF-4 sorts or has a filter of twice:
+// ncdump prints neither.
+func TestJudgeOrder(t *testing.T) {
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.WriteFile("a.cdl", []byte(nccopyCDL), 0o644))
+	tool := func(args ...string) string {
+		out, err := exec.Command(args[0], args[1:]...).CombinedOutput()
+		require.NoError(t, err, "%v: %s", args, out)
+		return string(out)
+	}
+	tool("ncgen", "-3", "-o", "a.nc", "a.cdl")
+	ids := map[string]string{"CHECKSUM FLETCHER32": "3", "PREPROCESSING SHUFFLE": "2", "COMPRESSION DEFLATE": "1"}
+	for _, chain := range []string{
+		"307,9|307,5", "1,5|2", "2|1,5", "1,5|2|1,7", "1,5|307,9|2|3", "307,9|3", "307,9|1,5|307,3", "1,5|2|", "2|2", "307,9|", "3|307,1|3|2|1,1|1,2|2",
+	} {
+		tool("nccopy", "-4", "-F", "v,"+chain, "a.nc", "out.nc4")
+		var theirs []string
+		for _, m := range h5Filters.FindAllStringSubmatch(tool("h5dump", "-p", "-H", "-d", "v", "out.nc4"), -1) {
+			switch {
+			case m[4] != "": // of the filter before it
+				theirs[len(theirs)-1] += "," + strings.ReplaceAll(m[4], " ", ",")
+			case m[2] != "":
+				theirs = append(theirs, ids[m[1]]+","+m[2])
+			default:
+				theirs = append(theirs, ids[m[1]]+m[3])
+			}
+		}
+		require.NotEmpty(t, theirs, chain)
+		for _, c := range []struct{ option, want string }{{"--compat", strings.Join(theirs, "|")}, {"", strings.TrimSuffix(chain, "|")}} {
+			args := strings.Fields("archive -q -f " + c.option)
+			var out, msg bytes.Buffer
+			require.Zero(t, run(t.Context(), append(args, "-F", "v,"+chain, "-o", "out.cdfz", "a.nc"), nil, &out, &msg), msg.String())
+			require.Zero(t, run(t.Context(), []string{"info", "--json", "out.cdfz"}, nil, &out, &msg), msg.String())
+			ours := strings.ReplaceAll(regexp.MustCompile(`"name":"v".*?"chain":"([^"]*)"`).FindStringSubmatch(out.String())[1], "2,4", "2")
+			require.Equal(t, c.want, ours, "%s %s", chain, c.option)
+		}
+	}
+}

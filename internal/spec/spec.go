@@ -29,8 +29,11 @@ func (o *Options) compat() bool { return o != nil && o.Compat }
 // filters with their parameters, in the order of encoding. Parameters are constants
 // with the type tags of netcdf-c's filters.md, appendix A. A 64-bit constant makes two
 // parameters, low word first. A format number in brackets may precede the filters and
-// means nothing. An empty string or filter is [ErrSpec], but compat mode ignores a
-// trailing "|".
+// means nothing. An empty string or filter is [ErrSpec], but a "|" at the end is ignored, as
+// netcdf-c does. The order of the filters and filters that occur twice are kept.
+//
+// A name of package filters stands for its id, in any case: "bzip2,9". That is cdfz's addition,
+// and not known in compat mode.
 //
 // A "?" at the end of a filter marks it as optional. That is cdfz's addition to the
 // syntax. Filters are required otherwise.
@@ -49,8 +52,8 @@ func parseChain(spec string, at int, compat bool) (filters.Chain, error) {
 		if rest == "" {
 			return nil, nil
 		}
-		rest = strings.TrimSuffix(rest, "|")
 	}
+	rest = strings.TrimSuffix(rest, "|")
 	if rest == "" {
 		return nil, errorAt(ErrSpec, at, "empty filter specification")
 	}
@@ -126,13 +129,33 @@ func parseID(f *filters.Filter, word string, at int, compat bool) error {
 		f.ID = id
 		return nil
 	}
-	id, err := strconv.ParseUint(strings.TrimLeft(word, " \t"), 10, 32)
+	word = strings.TrimLeft(word, " \t")
+	id, err := strconv.ParseUint(word, 10, 32)
 	if err != nil {
-		return errorAt(ErrSpec, at, "expected a filter id from 0 to %d, found %q", filters.MaxID, word)
+		if f.ID = idOf(word); f.ID != 0 {
+			return nil
+		}
+		return errorAt(ErrSpec, at, "expected a filter id from 0 to %d or a name, found %q", filters.MaxID, word)
 	}
 	if id > filters.MaxID {
 		return errorAt(filters.ErrFilterID, at, "expected a filter id from 0 to %d, found %d", filters.MaxID, id)
 	}
 	f.ID = uint32(id)
 	return nil
+}
+
+// idOf returns the id of a filter with a name, or 0. Registered filters come first: names of the registry are not
+// unique.
+func idOf(name string) uint32 {
+	if name == "" {
+		return 0
+	}
+	for _, ids := range [][]uint32{filters.Registered(), filters.Known()} {
+		for _, id := range ids {
+			if strings.EqualFold(filters.Name(id), name) {
+				return id
+			}
+		}
+	}
+	return 0
 }

@@ -114,7 +114,8 @@ func TestParseChain(t *testing.T) {
 		{"-1,5", nil, "", ErrSpec}, {"-1,5", compat, "4294967295,5", nil},
 		{"+1,5", nil, "", ErrSpec}, {"+1,5", compat, "1,5", nil},
 		{"65536", nil, "", filters.ErrFilterID}, {"65536", compat, "65536", nil},
-		{"307,9|", nil, "", ErrSpec}, {"307,9|", compat, "307,9", nil},
+		{"307,9|", nil, "307,9", nil}, {"307,9|", compat, "307,9", nil}, {"|", nil, "", ErrSpec},
+		{"bzip2,9|Shuffle?|fpzip", nil, "307,9|2?|258", nil}, {"bzip2,9", compat, "", ErrSpec}, {"zstd", nil, "32015", nil}, {"HDF5 zstd", nil, "", ErrSpec},
 		{"|307,9", nil, "", ErrSpec}, {"307,9||3", nil, "", ErrSpec}, {"307,9||3", compat, "", ErrSpec},
 		{strings.Repeat("3|", 31) + "3", nil, strings.Repeat("3|", 31) + "3", nil},
 		{strings.Repeat("3|", 32) + "3", nil, "", ErrSpec},
@@ -135,7 +136,7 @@ func TestParseChain(t *testing.T) {
 // TestColumns checks the place that an error reports.
 func TestColumns(t *testing.T) {
 	for text, col := range map[string]int{
-		"": 1, "x": 1, "307,": 5, "307,9|": 7, "307,9|x": 7, "307,9,300b|3": 7, "307, 9x": 6, "1|2|99999": 5, "[x]1": 2, "[1]": 4, "307,9,,3": 7,
+		"": 1, "x": 1, "307,": 5, "307,9||": 7, "307,9|x": 7, "307,9,300b|3": 7, "307, 9x": 6, "1|2|99999": 5, "[x]1": 2, "[1]": 4, "307,9,,3": 7,
 		strings.Repeat("3|", 33): 65,
 	} {
 		_, err := ParseChain(text, nil)

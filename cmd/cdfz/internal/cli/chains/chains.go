@@ -22,6 +22,9 @@ const all = "*"
 
 // Parse parses the options and checks all that does not depend on a file.
 func (s *Specs) Parse() error {
+	if len(s.specs) > 0 {
+		discovery.Run() // they may have names of plugins
+	}
 	for _, text := range s.specs {
 		if err := s.parseOne("-F", text, func() (spec.Vars, error) {
 			return spec.ParseVars(text, &spec.Options{Compat: s.compat})

@@ -10,10 +10,11 @@ import (
 
 // Help describes the syntax of -F for the help of a verb.
 const Help = `-F sets the filters of single variables, as nccopy does: VARS,FILTERS. VARS are names
-joined by &, or * for all others. FILTERS are ids with their parameters, joined by |, or
-none. A ? after a filter makes it optional: blocks that it cannot encode, or does not
-shorten, are stored without it. A backslash before "," or "&" makes it part of a name.
-Scalars have no filters. --codec VARS,JSON sets filters as codecs of Zarr.`
+joined by &, or * for all others. FILTERS are ids, or names such as bzip2, with their
+parameters, joined by |, or none. A ? after a filter makes it optional: blocks that it
+cannot encode, or does not shorten, are stored without it. A backslash before "," or "&"
+makes it part of a name. Scalars cannot be named, and * leaves them without filters.
+--codec VARS,JSON sets filters as codecs of Zarr.`
 
 // Specs holds the options of a command line about filters.
 type Specs struct {
