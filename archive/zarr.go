@@ -50,8 +50,11 @@ func (f *File) Zarr(ctx context.Context, o *ChunkOptions) (*Zarr, error) {
 		v := f.newVar(i)
 		own := *o
 		own.Keep = func(c filters.Chain) bool {
+			if o.Keep != nil && !o.Keep(c) { // which may find filters and their codecs
+				return false
+			}
 			_, why := plan.PlanFilters(c, f.archive.L.Geoms[f.vars[i]].BlockLen)
-			return why == "" && (o.Keep == nil || o.Keep(c))
+			return why == ""
 		}
 		c, err := v.Chunks(&own)
 		switch {

@@ -109,7 +109,7 @@ func TestJudgePlugins(t *testing.T) {
 		require.Equal(t, "filter and codec fake", use[40001])
 		require.Equal(t, "filter, decodes only ", use[40002])
 		require.Equal(t, "filter ", use[32013])
-		require.Equal(t, "built in ", use[307])
+		require.Equal(t, "built in bz2", use[307])
 	})
 	t.Run("L12 built in", func(t *testing.T) {
 		// Libraries with nothing but codecs, for filters that are built in.
@@ -133,9 +133,17 @@ func TestJudgePlugins(t *testing.T) {
 				`(?m)^307 +bzip2 +bz2 +built in, with this codec +(libh5bz2.so and )?libboth.so$`,
 				`(?m)^32004 +lz4 +lz4 +built in, with this codec +(libh5lz4.so and )?liblz4.so$`,
 				`(?m)^32008 +bitshuffle +default +built in, with this codec +(libh5bshuf.so and )?libboth.so$`, // a default, and we have none
-				`(?m)^2 +shuffle +default +built in +libshuffle.so$`,                                           // a default, and we have one
+				`(?m)^2 +shuffle +shuffle +built in, codec default is not used +libshuffle.so$`,                // a default, and we have one
 			} {
 				require.Regexp(t, line, out)
+			}
+			// The verb filters names the same codecs.
+			list := p.run(0, append(with, "filters")...)
+			for line := range strings.Lines(out[strings.Index(out, "id "):]) {
+				words := strings.Fields(line)
+				if _, err := strconv.Atoi(words[0]); err == nil && strings.Contains(line, "built in") {
+					require.Regexp(t, "(?m)^"+strings.Join(words[:3], " +")+" ", list)
+				}
 			}
 			for id, codec := range map[string]string{"1": "zlib", "4": "szip", "307": "bz2", "32004": "lz4"} {
 				text := `{"id":"` + codec + `","key":8}`
@@ -156,6 +164,59 @@ func TestJudgePlugins(t *testing.T) {
 		p.run(0, "archive", "-q", "--zarr", "always", "--preset", "portable", "-F", "tas,32004,0", "-F", "pr,1,6", "-o", "y.cdfz", "a.nc")
 		p.run(0, "--plugin-path", dir, "verify", "y.cdfz")
 	})
+	t.Run("Q11", func(t *testing.T) {
+		// As in HDF5, the comment of a plugin stays with the chain: LZO has this id in the registry.
+		dir := t.TempDir()
+		msg, err := exec.Command("gcc", "-shared", "-fPIC", "-w", "-DFILTER=305", `-DNAME="md5 checksum"`, "-o", filepath.Join(dir, "libmd5.so"), fakeSource).CombinedOutput()
+		require.NoError(t, err, "%s", msg)
+		with := []string{"--plugin-path", dir}
+		out := p.run(0, append(with, "archive", "--zarr", "always", "-F", "tas,MD5 Checksum,0|1,6", "-o", "n.cdfz", "a.nc")...)
+		require.Contains(t, out, "opens in xarray without 1 variable")
+		plan, err := exec.Command("unzip", "-p", "n.cdfz", ".cdfz/plan.json").Output()
+		require.NoError(t, err)
+		require.Contains(t, string(plan), `{"id":305,"params":[0],"name":"md5 checksum"}`)
+		p.run(0, append(with, "copy", "-q", "-F", "pr,1,6", "n.cdfz", "n2.cdfz")...)
+		for _, name := range []string{"n.cdfz", "n2.cdfz"} {
+			require.Contains(t, p.run(0, "info", name), "305 md5 checksum")
+			require.Contains(t, p.run(0, "info", "--json", name), `"comments":{"305":"md5 checksum"}`)
+			p.run(0, append(with, "verify", "--against", "a.nc", name)...)
+			p.run(0, append(with, "export", "-q", "-f", "--replace-other", "-o", "n.nc4", name)...)
+			h5, err := exec.Command("h5dump", "-p", "-H", "-d", "tas", "n.nc4").Output()
+			require.NoError(t, err)
+			require.Contains(t, string(h5), "COMMENT md5 checksum")
+			require.NotContains(t, string(h5), "LZO")
+		}
+		for _, args := range [][]string{{"verify", "n.cdfz"}, {"get", "n.cdfz", "tas[0]"}, {"restore", "-o", "n.nc", "n.cdfz"}, {"dump", "n.cdfz"}, {"copy", "-F", "tas,1,6", "n.cdfz", "n3.cdfz"}} {
+			out := p.run(1, args...)
+			require.Contains(t, out, "unknown filter 305,0 (md5 checksum)")
+			require.Contains(t, out, "hint: --plugin-path FOLDERS names folders with HDF5 plugins")
+			out = p.run(1, append(args, "--plugin-path", plugins)...)
+			require.Contains(t, out, "unknown filter 305,0 (md5 checksum)")
+			require.Contains(t, out, "hint: no library in "+plugins+" provides it: cdfz plugins lists them")
+		}
+		require.Contains(t, p.run(2, "archive", "-F", "tas,40099", "-o", "n3.cdfz", "a.nc"), "hint: --plugin-path FOLDERS")
+		// The error of a library is not that of a parameter.
+		require.NotContains(t, p.run(1, append(with, "archive", "-F", "tas,305,8", "-o", "n3.cdfz", "a.nc")...), "bad parameter")
+	})
+	t.Run("L12 view", func(t *testing.T) {
+		// A codec of a plugin is in the view, but no other program has it.
+		with := []string{"--plugin-path", plugins}
+		out := p.run(0, append(with, "archive", "--zarr", "always", "--preset", "portable", "-F", "tas,40001,0", "-o", "c1.cdfz", "a.nc")...)
+		require.Contains(t, out, `opens in xarray if it has the plugin's codec fake`)
+		require.Contains(t, p.run(0, append(with, "archive", "--json", "--zarr", "always", "--preset", "portable", "-F", "tas,40001,0", "-o", "c2.cdfz", "a.nc")...), `"plugin_codecs":["fake"]`)
+		out = p.run(0, append(with, "archive", "--zarr", "never", "-F", "tas,40001,0", "-o", "c3.cdfz", "a.nc")...)
+		require.Contains(t, out, "opens in xarray without 1 variable with Python package cdfz, no Zarr view")
+		out = p.run(0, append(with, "export", "-o", "c.zarr", "c1.cdfz")...)
+		require.Contains(t, out, "readers need the codec fake, which a plugin defines")
+		meta, err := os.ReadFile("c.zarr/tas/.zarray")
+		require.NoError(t, err)
+		require.Contains(t, string(meta), `"compressor":{"id":"fake","key":0}`)
+		// Version 3 has no names for such codecs.
+		p.run(0, append(with, "export", "-q", "--zarr-format", "3", "-o", "c3.zarr", "c1.cdfz")...)
+		meta, err = os.ReadFile("c3.zarr/tas/zarr.json")
+		require.NoError(t, err)
+		require.NotContains(t, string(meta), "fake")
+	})
 	t.Run("filters", func(t *testing.T) {
 		require.Contains(t, p.run(0, "filters", "--plugin-path", plugins), "from the plugin libfake.so")
 		require.NotContains(t, p.run(0, "filters"), "libfake.so")
@@ -172,7 +233,7 @@ func TestJudgePlugins(t *testing.T) {
 		same("b.nc")
 		require.Equal(t, p.run(0, "get", "a.nc", "tas[0]"), p.run(0, append(with, "get", "a.nc.cdfz", "tas[0]")...))
 		info := p.run(0, append(with, "info", "a.nc.cdfz")...)
-		require.Contains(t, info, "zfp")
+		require.Contains(t, info, "32013 H5Z-ZFP-1.1.0 (ZFP-1.0.0), 40001 fake\n")
 		p.run(0, append(with, "copy", "-q", "-F", "pr,1,6", "-F", "lat,40001,0", "a.nc.cdfz", "c.cdfz")...)
 		p.run(0, append(with, "restore", "-q", "-o", "c.nc", "c.cdfz")...)
 		same("c.nc")

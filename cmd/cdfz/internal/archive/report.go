@@ -25,6 +25,7 @@ type archiveReport struct {
 	Vars        int      `json:"variables"`
 	InView      int      `json:"variables_in_zarr"`         // variables that xarray opens
 	Packages    []string `json:"python_packages,omitempty"` // needed by xarray
+	Codecs      []string `json:"plugin_codecs,omitempty"`   // needed by xarray, which has none of them
 	SHA256      string   `json:"sha256"`
 	Checked     bool     `json:"checked"`
 	Deleted     bool     `json:"source_deleted,omitempty"`
@@ -41,6 +42,7 @@ type archiveReport struct {
 	image  string // name of the netCDF file
 	below  string // path of the target below the folder of targets
 	view   bool   // the archive is also a Zarr store
+	closed int    // variables that the Python package cdfz cannot read
 	unused bool   // filters of -F were not used
 	gone   bool   // another run has deleted the source meanwhile
 }
@@ -75,10 +77,13 @@ func (r *archiveReport) describe(f *archive.File, given []archive.VarFilter) {
 	r.Vars = len(f.Header().Vars)
 	whole, _ := f.Info()
 	for _, w := range f.Vars() {
-		if !whole.View { // no variable is in a view
+		if !whole.View && len(given) == 0 { // what cdfz chooses, the package reads
 			break
 		}
 		info := w.Info()
+		if slices.ContainsFunc(info.Chain, func(f filters.Filter) bool { return !slices.Contains(inPython, f.ID) }) {
+			r.closed++
+		}
 		if !info.InView {
 			continue
 		}
@@ -86,6 +91,9 @@ func (r *archiveReport) describe(f *archive.File, given []archive.VarFilter) {
 		for _, g := range info.Chain {
 			if p := filters.CodecPackage(g.ID); p != "" && !slices.Contains(r.Packages, p) {
 				r.Packages = append(r.Packages, p)
+			}
+			if m, _ := filters.Lookup(g.ID); m.Codec != nil && m.Codec.Origin != "" && !slices.Contains(r.Codecs, m.Codec.ID) {
+				r.Codecs = append(r.Codecs, m.Codec.ID)
 			}
 		}
 	}
@@ -115,18 +123,28 @@ func (v *archiver) done(w *work) {
 	}
 }
 
+// inPython are the filters that the Python package cdfz decodes (python/cdfz/_filters.py).
+var inPython = []uint32{filters.Deflate, filters.Shuffle, filters.Fletcher32, filters.Bzip2, filters.LZ4, filters.Zstd, filters.Lorenz}
+
 // xarray describes what xarray needs to open the archive. The Python package cdfz opens each, zarr
 // those with a view.
 func (r *archiveReport) xarray() string {
+	missing, packages := r.Vars-r.InView, r.Packages
 	if !r.view {
-		return "opens in xarray with Python package cdfz, no Zarr view"
+		missing, packages = r.closed, []string{"cdfz"}
 	}
 	text := "opens in xarray"
-	if missing := r.Vars - r.InView; missing > 0 {
+	if missing > 0 {
 		text += " without " + display.Count(int64(missing), "variable")
 	}
-	if len(r.Packages) > 0 {
-		text += " with Python package " + strings.Join(r.Packages, ", ")
+	if len(packages) > 0 {
+		text += " with Python package " + strings.Join(packages, ", ")
+	}
+	for i, id := range r.Codecs {
+		text += []string{" if it has the plugin's codec ", ", "}[min(i, 1)] + display.Quoted(id)
+	}
+	if !r.view {
+		text += ", no Zarr view"
 	}
 	return text
 }

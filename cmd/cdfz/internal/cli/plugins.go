@@ -1,10 +1,13 @@
 package cli
 
 import (
+	"errors"
 	"os"
+	"strings"
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/hdf5plugin"
+	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/internal/discovery"
 )
 
@@ -13,7 +16,17 @@ func (r *Run) PluginFolders() []string { return hdf5plugin.SearchPath(r.PluginPa
 
 // PluginsOnDemand loads plugins when an unknown filter is needed, if the user has named folders.
 func (r *Run) PluginsOnDemand() {
-	if len(r.PluginFolders()) == 0 {
+	folders := r.PluginFolders()
+	r.Term.Advise(func(err error) string {
+		switch {
+		case !errors.Is(err, filters.ErrUnknownFilter):
+			return ""
+		case len(folders) == 0:
+			return "--plugin-path FOLDERS names folders with HDF5 plugins; --plugin-path default takes those of HDF5"
+		}
+		return "no library in " + strings.Join(folders, ", ") + " provides it: cdfz plugins lists them"
+	})
+	if len(folders) == 0 {
 		discovery.Set(nil)
 		return
 	}

@@ -181,10 +181,12 @@ func pairRows(pairs []hdf5plugin.Pair, builtIn []uint32) []pairReport {
 		if p.Codec != nil {
 			r.Codec = p.Codec.ID
 		}
-		m, _ := filters.Lookup(p.ID)
 		if slices.Contains(builtIn, p.ID) {
-			if r.Use = "built in"; p.Codec != nil && m.Codec != nil && m.Codec.Origin == p.CodecPath {
-				r.Use = "built in, with this codec"
+			r.Use, r.Codec = "built in", filters.CodecID(p.ID) // as cdfz filters lists it
+			if m, _ := filters.Lookup(p.ID); p.Codec != nil && m.Codec.Origin == p.CodecPath {
+				r.Use += ", with this codec"
+			} else if p.Codec != nil {
+				r.Use += fmt.Sprintf(", codec %s is not used", p.Codec.ID)
 			}
 		} else if p.Filter != nil && !p.Filter.Encodes {
 			r.Use += ", decodes only"

@@ -60,9 +60,16 @@ func (p *Printer) Log(line []byte) {
 	_, _ = p.Err.Write(line)
 }
 
+// Advise sets a function that returns advice for errors to which none is attached, or "".
+func (t *Terminal) Advise(advice func(err error) string) { t.advise = advice }
+
 // hint prints the advice attached to an error.
 func (p *Printer) hint(err error) {
-	if h := Hint(err); h != "" {
+	h := Hint(err)
+	if h == "" && p.advise != nil {
+		h = p.advise(err)
+	}
+	if h != "" {
 		p.Message("hint: %s", h)
 	}
 }

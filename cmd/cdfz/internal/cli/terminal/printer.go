@@ -21,6 +21,7 @@ type screen struct {
 	Flags
 	secrets  secrets
 	progress *Progress // of the files of this run; nil if none is shown
+	advise   func(error) string
 }
 
 // Flags are the flags for what is printed.

@@ -59,6 +59,8 @@ type Result struct {
 	Chunks int64
 	Copied int64 // chunks that are blocks of the archive as they are stored
 	Lorenz bool  // whether readers need the Python package cdfz for an array
+	// Codecs are those that plugins define, which readers need to have, too.
+	Codecs []string
 	// Missing are the numbers of variables that are left out, because their names cannot
 	// be paths or they cannot be cut into chunks.
 	Missing []int
@@ -70,15 +72,15 @@ type Result struct {
 const mostBeyond = 256 << 20
 
 // Known reports whether readers of a version of Zarr, 2 or 3, can decode blocks with this chain:
-// for v2 if numcodecs has all its codecs, for v3 if these work on bytes. For lorenz they need the
-// Python package cdfz, which in v3 has it as the first codec only.
+// for v2 if numcodecs or a plugin has all its codecs, for v3 if numcodecs has them and they work on
+// bytes. For lorenz they need the Python package cdfz, which in v3 has it as the first codec only.
 func Known(version int, c filters.Chain) bool {
 	for i, f := range c {
 		m, ok := filters.Lookup(f.ID)
-		if !ok || m.Codec == nil || m.Codec.Package != "" && f.ID != filters.Lorenz || m.Codec.Origin != "" {
+		if !ok || m.Codec == nil || m.Codec.Package != "" && f.ID != filters.Lorenz {
 			return false
 		}
-		if version == 3 && (newNames[m.Codec.ID] == "" || f.ID == filters.Lorenz && i > 0) {
+		if version == 3 && (newNames[m.Codec.ID] == "" || m.Codec.Origin != "" || f.ID == filters.Lorenz && i > 0) {
 			return false
 		}
 	}
@@ -131,6 +133,11 @@ func Write(ctx context.Context, dir string, f *archive.File, o *Options) (*Resul
 		w.arrays[path] = c
 		have[c.Var().Num()] = true
 		w.res.Lorenz = w.res.Lorenz || hasLorenz(c.Chain())
+		for _, f := range c.Chain() {
+			if m, _ := filters.Lookup(f.ID); m.Codec != nil && m.Codec.Origin != "" && !slices.Contains(w.res.Codecs, m.Codec.ID) {
+				w.res.Codecs = append(w.res.Codecs, m.Codec.ID)
+			}
+		}
 	}
 	for i := range f.Vars() {
 		if !have[i] {
