@@ -215,6 +215,13 @@ func (v *archiver) sumOf(ctx context.Context, w *work) (string, error) {
 // sourceOf describes the image of an input, as an archive of it would be described.
 func (v *archiver) sourceOf(ctx context.Context, w *work) (*protect.Held, error) {
 	h := &protect.Held{Archive: true, Name: filepath.Base(w.in.Name), Size: w.in.Size}
+	if w.in.Stat != nil && !s3.IsURL(w.rep.Target) { // which cannot be kept under another name
+		flag := "--replace-changed"
+		if v.run.Rules.Force {
+			flag += " instead of -f"
+		}
+		h.Changed = "if the file was changed, " + flag + " archives it again and keeps the old archive under another name"
+	}
 	if w.in.Stat != nil {
 		h.Time = w.in.Stat.ModTime()
 	}

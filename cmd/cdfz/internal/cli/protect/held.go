@@ -39,6 +39,8 @@ type Held struct {
 	Source string
 	Time   time.Time // of the file that was looked at, or of its source
 	Damage error     // found on opening it
+	// Changed is the advice for a new file if the existing archive holds an older state of it, or "".
+	Changed string
 }
 
 // Look returns what a file holds. An archive that does not open is searched for its manifest. A
@@ -210,6 +212,9 @@ func Other(old, new *Held) error {
 		return terminal.Hinted(err, "another name keeps both; --replace-other gives up the existing file")
 	}
 	err := fmt.Errorf("the existing archive may be the only copy of another file and is kept: it %s; the new file %s", old, new)
+	if new.Changed != "" && old.Name == new.Name && filetime.After(new.Time, old.Time) {
+		return terminal.Hinted(err, "%s", new.Changed)
+	}
 	if old.SHA256 == "" {
 		return terminal.Hinted(err, "cdfz repair or cdfz restore --salvage may restore what it holds")
 	}
