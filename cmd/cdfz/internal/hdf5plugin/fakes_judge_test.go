@@ -465,10 +465,14 @@ func TestJudgeBrokenHost(t *testing.T) {
 		return "cat " + path + " >&3; "
 	}
 	hello := greeting(hostproto.Version)
+	untagged := filepath.Join(dir, "untagged")
+	out, err := exec.Command("go", "build", "-o", untagged, "../../../../cmd/cdfz-plugin-host").CombinedOutput()
+	require.NoError(t, err, "%s", out)
 	for name, c := range map[string]struct{ script, text string }{
 		"length":  {`printf '\377\377\377\377' >&3`, "malformed message"},
 		"content": {`printf '\3\0\0\0abc' >&3`, "malformed message"},
 		"silent":  {`echo no plugins here`, "EOF (no plugins here)"},
+		"tag":     {`exec ` + untagged, "EOF (cdfz-plugin-host was built without the tag plugins: "},
 		"version": {greeting(7), "expected version 3, found 7"},
 		"library": {hello + `printf '\3\0\0\0abc' >&3; sleep 1`, ""},
 		"crash":   {hello + `kill -SEGV $$`, ""},
