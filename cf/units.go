@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/big"
 	"regexp"
 	"strconv"
 	"strings"
@@ -323,4 +324,20 @@ func IsTime(v *cdf3.Var) bool {
 		return false
 	}
 	return units[strings.ToLower(strings.TrimSpace(v.Attr("units").Text()))] != 0
+}
+
+// Equal reports whether numbers in both units mean the same times, however they are spelled.
+func (u *Units) Equal(v *Units) bool { return *u == *v }
+
+// Convert converts a number of units u to units v of the same calendar. exact is false if the calendars
+// differ, or if no float64 is the result.
+func (u *Units) Convert(x float64, v *Units) (y float64, exact bool) {
+	n := new(big.Rat).SetFloat64(x)
+	if n == nil || u.Calendar != v.Calendar { // nil: not finite
+		return 0, false
+	}
+	n.Mul(n, new(big.Rat).SetInt64(u.step))
+	apart := big.NewInt(int64(u.ref - v.ref)) // cannot overflow: see maxTime
+	n.Add(n, new(big.Rat).SetInt(apart.Mul(apart, big.NewInt(1000))))
+	return n.Quo(n, new(big.Rat).SetInt64(v.step)).Float64()
 }

@@ -135,12 +135,15 @@ const axisPiece = 1 << 15
 
 // axisOf reads the joined coordinate variable of a file. It returns nil if coordinate finds no variable,
 // and a *Problem as the error for a value that is not a number.
-func (t *template) axisOf(ctx context.Context, location string, f *archive.File, vars []int) (*axis, error) {
+func (t *template) axisOf(ctx context.Context, location string, f *archive.File, vars []int, convs map[int]*conversion) (*axis, error) {
 	n := t.coordinate()
 	if n < 0 {
 		return nil, nil
 	}
-	v := f.Array(vars[n])
+	v, missing := f.Array(vars[n]), missingIn(&t.first.Vars[n])
+	if c := convs[n]; c != nil {
+		v = c.array(v)
+	}
 	a, total := newAxis(), v.Shape()[0]
 	buf := make([]float64, min(total, axisPiece))
 	for at := int64(0); at < total; at += int64(len(buf)) {
@@ -149,13 +152,45 @@ func (t *template) axisOf(ctx context.Context, location string, f *archive.File,
 			return nil, err
 		}
 		for i, x := range buf {
-			if math.IsNaN(x) || math.IsInf(x, 0) {
-				return nil, &Problem{location, t.desc.Dim, fmt.Sprintf("expected numbers as coordinates, found %v at index %d", x, at+int64(i))}
+			if what := t.noCoordinate(x, missing); what != "" {
+				return nil, &Problem{location, t.desc.Dim, fmt.Sprintf("expected numbers as coordinates, found %s at index %d", what, at+int64(i))}
 			}
 			a.add(point{location, x}, t.kind)
 		}
 	}
 	return a, nil
+}
+
+// missingIn returns the values that mean missing in a coordinate variable, sorted: those of its attributes, or
+// netCDF's fill value.
+func missingIn(v *cdf3.Var) []float64 {
+	if p, _ := cf.NewPacking(v); p.HasMissing() {
+		return cf.Missing[float64](p, v.Type)
+	}
+	if v.Type.Size() < 2 {
+		return nil
+	}
+	a := cdf3.Attr{Type: v.Type, Len: 1, Values: v.Type.Fill()}
+	return a.Float64s()
+}
+
+// noCoordinate describes a value that cannot be a coordinate, or returns "".
+func (t *template) noCoordinate(x float64, missing []float64) string {
+	const unset = 1e20 // of many programs
+	switch {
+	case math.IsNaN(x) || math.IsInf(x, 0):
+		return fmt.Sprint(x)
+	case cf.Contains(missing, x):
+		return fmt.Sprintf("the fill value %v", x)
+	case x == unset || x == float64(float32(unset)):
+		return fmt.Sprintf("%v, a fill value", x)
+	}
+	if t.units != nil {
+		if _, ok := t.units.Time(x); !ok {
+			return fmt.Sprintf("%v, which is no time", x)
+		}
+	}
+	return ""
 }
 
 const (

@@ -42,6 +42,8 @@ type BuildOptions struct {
 // All files must have the variables of the first one, with the same types, dimensions and attributes.
 // Only global attributes may differ. Variables without the joined dimension must have the same values
 // in all files. The coordinate variable of an existing dimension must rise, or fall, across all files.
+// Times in other units of the same calendar are converted to those of the first file if the results are
+// exact. Values of the coordinate variable that are missing or no times are errors.
 // Everything that contradicts this is named in the error, which wraps ErrDiffers and is a list of
 // [*Problem] joined by errors.Join. Gaps, which are steps of the coordinate variable other than the
 // usual one, are returned as warnings, and so are times whose units cannot be read. Steps of months and years are understood if package cf
@@ -81,6 +83,7 @@ func build(ctx context.Context, locations []string, open Opener, o *BuildOptions
 	if b.t, err = newTemplate(desc, f.Header()); err != nil {
 		return nil, nil, err
 	}
+	b.t.convert = true
 	parts, err := b.parts(ctx, locations)
 	if err != nil {
 		return nil, nil, err
@@ -123,10 +126,11 @@ type builder struct {
 
 // part is what is known of a file that was compared.
 type part struct {
-	m    Member
-	same map[string][sha256.Size]byte // sums of the values of variables without the joined dimension
-	axis *axis                        // nil without a coordinate variable
-	err  error
+	m        Member
+	same     map[string][sha256.Size]byte // sums of the values of variables without the joined dimension
+	axis     *axis                        // nil without a coordinate variable
+	converts bool                         // its times have other units
+	err      error
 }
 
 // openFile opens a file and describes it without its length.
@@ -189,23 +193,29 @@ func (b *builder) part(ctx context.Context, i int, location string) part {
 		defer closer.Close()
 	}
 	p := part{m: m}
-	vars, err := b.t.compare(m.shown(), f.Header())
+	vars, convs, err := b.t.compare(m.shown(), f.Header())
 	if err != nil {
 		p.err = err
 		return p
 	}
+	p.converts = convs != nil
 	p.m.Len = b.t.lenOf(f.Header())
 	err = b.identify(ctx, i, f, &p.m)
 	if err != nil {
 		p.err = inMember(m.Location, err)
 		return p
 	}
-	if p.axis, err = b.t.axisOf(ctx, m.shown(), f, vars); err == nil && !b.t.desc.First {
+	if p.axis, err = b.t.axisOf(ctx, m.shown(), f, vars, convs); err == nil && !b.t.desc.First {
 		p.same, err = b.t.sums(ctx, f, vars)
+	}
+	if err == nil {
+		err = checkConversions(ctx, f, vars, convs)
 	}
 	if err != nil {
 		var differs *Problem
-		if p.err = err; !errors.As(err, &differs) {
+		if errors.As(err, &differs) {
+			p.err = differs
+		} else {
 			p.err = inMember(m.Location, err)
 		}
 	}
@@ -280,6 +290,7 @@ func (b *builder) merge(desc *Description, parts []part) (*Description, []*Probl
 	for i := range parts {
 		p := &parts[i]
 		desc.Members = append(desc.Members, p.m)
+		desc.Convert = desc.Convert || p.converts
 		if p.err != nil {
 			add(flatten(p.err)...)
 			continue

@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/cf"
+	"github.com/cdfz-format/cdfz/slab"
 )
 
 // TestDifferences checks that each difference between members is named.
@@ -17,8 +19,10 @@ func TestDifferences(t *testing.T) {
 	for text, s := range map[string]spec{
 		`b.nc: variable "more": expected no variable of this name, as in a.nc, found one`: other(func(b *cdf3.Builder) { b.Var("more", cdf3.Int) }),
 		`b.nc: expected no dimension "more", as in a.nc, found one`:                       other(func(b *cdf3.Builder) { b.Dim("more", 2) }),
-		`b.nc: variable "time": attribute "units": expected "days since 1850-01-01", found "days since 1900-01-01"`: {
-			from: 2, n: 2, units: "days since 1900-01-01"},
+		`b.nc: variable "time": attribute "units": expected "days since 1850-01-01", found "days since then"`: {
+			from: 2, n: 2, units: "days since then"},
+		`b.nc: variable "time": 2 hours since 1850-01-01 is no exact number of type double in the units of the first file, days since 1850-01-01`: {
+			from: 2, n: 2, units: "hours since 1850-01-01"},
 		`b.nc: variable "lat": has no dimension "time": expected the values that it has in a.nc, found others`: {from: 2, n: 2, lat: []float32{-30, 0, 31}},
 		`b.nc: variable "time": expected this variable, as in a.nc, found none`:                                {from: 2, n: 2, single: true},
 		`b.nc: variable "time": expected numbers as coordinates, found NaN at index 1`:                         {from: 2, times: []float64{2, math.NaN()}},
@@ -70,7 +74,7 @@ func TestFirst(t *testing.T) {
 	d := &folder{}
 	d.put(t, "a.nc", spec{n: 2}.build(t))
 	d.put(t, "b.nc", spec{from: 2, n: 2, lat: []float32{1, 2, 3}}.build(t))
-	d.put(t, "c.nc", spec{from: 4, n: 2, units: "hours since 1850-01-01"}.build(t))
+	d.put(t, "c.nc", spec{from: 4, n: 2, units: "hours since then"}.build(t))
 	ds := d.join(t, &BuildOptions{First: true}, "a.nc", "b.nc")
 	defer ds.Close()
 	require.True(t, ds.Description().First)
@@ -169,4 +173,63 @@ func TestSecrets(t *testing.T) {
 		require.ErrorContains(t, err, "https://example.org/b.nc")
 		require.NotContains(t, err.Error(), "word")
 	}
+}
+
+// TestConvert checks times in other units: parts of values, other types, and values that stay.
+func TestConvert(t *testing.T) {
+	days, err := cf.ParseUnits("days since 2000-01-02", "")
+	require.NoError(t, err)
+	hours, err := cf.ParseUnits("hours since 2000-01-01 12:00", "")
+	require.NoError(t, err)
+	for _, c := range []struct {
+		typ  cdf3.Type
+		x, y float64 // y is NaN for an error
+	}{
+		{cdf3.Double, 12, 0}, {cdf3.Double, 6, -0.25}, {cdf3.Float, 36, 1}, {cdf3.Int, 36, 1}, {cdf3.Short, 12, 0}, {cdf3.Int64, -12, -1}, {cdf3.Byte, -12, -1}, {cdf3.UInt, 60, 2},
+		{cdf3.Double, 13, math.NaN()}, {cdf3.Int, 18, math.NaN()}, {cdf3.UInt, 0, math.NaN()}, {cdf3.Float, 0.1, math.NaN()},
+		{cdf3.Double, -999, -999},
+	} {
+		b := make([]byte, c.typ.Size())
+		put(c.typ, b, c.x)
+		conv := &conversion{from: hours, to: days, missing: []float64{-999}}
+		if err := conv.convert(c.typ, b); math.IsNaN(c.y) {
+			require.ErrorIs(t, err, ErrDiffers, "%v", c)
+			continue
+		} else {
+			require.NoError(t, err, "%v", c)
+		}
+		require.Equal(t, c.y, number(c.typ, b), "%v", c)
+	}
+	d := &folder{}
+	d.put(t, "a.nc", spec{n: 2}.build(t))
+	d.put(t, "b.nc", spec{times: []float64{48, 72}, units: "hours since 1850-01-01"}.build(t))
+	ds := d.join(t, nil, "a.nc", "b.nc")
+	defer ds.Close()
+	require.True(t, ds.Description().Convert)
+	v := ds.File().Array(0)
+	for i := range ds.File().Header().Vars {
+		if ds.File().Header().Vars[i].Name == "time" {
+			v = ds.File().Array(i)
+		}
+	}
+	all := make([]byte, 32)
+	_, err = v.Values().ReadAt(all, 0)
+	require.NoError(t, err)
+	for off := range int64(32) {
+		part := make([]byte, min(5, 32-off))
+		_, err := v.Values().ReadAt(part, off)
+		require.NoError(t, err)
+		require.Equal(t, all[off:off+int64(len(part))], part)
+	}
+	x, err := slab.Read[float64](t.Context(), v, slab.Sel{Start: []int64{3}, Count: []int64{4}, Stride: []int64{-1}})
+	require.NoError(t, err)
+	require.Equal(t, []float64{3, 2, 1, 0}, x)
+	// A description that does not allow other units
+	desc := *ds.Description()
+	desc.Convert = false
+	_, _, err = desc.Verify(t.Context(), d.opener, nil, nil)
+	require.ErrorContains(t, err, "lacks timeUnitsChange")
+	again, err := readText(ncmlText(t, ds.Description()))
+	require.NoError(t, err)
+	require.True(t, again.Convert)
 }

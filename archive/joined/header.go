@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/cf"
@@ -20,11 +21,13 @@ type template struct {
 	units *cf.Units // of the coordinate variable of an existing dimension; nil: no times
 	// noTime tells why the values of that variable are times that cannot be read, and are compared as numbers.
 	noTime error
+	// convert allows members whose times have other units, which are converted.
+	convert bool
 }
 
 // newTemplate checks that the first member can be joined. The error is a *Problem.
 func newTemplate(desc *Description, first *cdf3.Header) (*template, error) {
-	t := &template{desc: desc, first: first, dim: -1, byVar: make(map[string]int, len(first.Vars)), joins: make([]bool, len(first.Vars))}
+	t := &template{desc: desc, first: first, dim: -1, byVar: make(map[string]int, len(first.Vars)), joins: make([]bool, len(first.Vars)), convert: desc.Convert}
 	bad := func(v, format string, args ...any) (*template, error) {
 		return nil, &Problem{desc.Members[0].shown(), v, fmt.Sprintf(format, args...)}
 	}
@@ -103,9 +106,9 @@ func (t *template) lenOf(h *cdf3.Header) int64 {
 	return 0
 }
 
-// compare returns the number that each variable of the first member has in another one. The error has
-// all differences.
-func (t *template) compare(location string, h *cdf3.Header) ([]int, error) {
+// compare returns the number that each variable of the first member has in another one, and how the values of
+// some are converted. The error has all differences.
+func (t *template) compare(location string, h *cdf3.Header) ([]int, map[int]*conversion, error) {
 	p := &problems{member: location}
 	t.compareDims(p, h)
 	vars := make([]int, len(t.first.Vars))
@@ -122,7 +125,7 @@ func (t *template) compare(location string, h *cdf3.Header) ([]int, error) {
 			p.add(v.Name, "expected variables of different names, found two of this name")
 		default:
 			vars[n] = i
-			t.compareVar(p, n, h, v)
+			t.compareVar(p, n, h, i)
 		}
 	}
 	for n, i := range vars {
@@ -130,7 +133,11 @@ func (t *template) compare(location string, h *cdf3.Header) ([]int, error) {
 			p.add(t.first.Vars[n].Name, "expected this variable, as in %s, found none", t.desc.Members[0].shown())
 		}
 	}
-	return vars, p.err()
+	if err := p.err(); err != nil || !p.converts {
+		return vars, nil, err
+	}
+	convs, err := t.conversions(location, h, vars)
+	return vars, convs, err
 }
 
 // compareDims compares the dimensions.
@@ -159,22 +166,34 @@ func (t *template) compareDims(p *problems, h *cdf3.Header) {
 	}
 }
 
-// compareVar compares a variable with variable n of the first member.
-func (t *template) compareVar(p *problems, n int, h *cdf3.Header, v *cdf3.Var) {
-	w := &t.first.Vars[n]
+// compareVar compares variable i with variable n of the first member.
+func (t *template) compareVar(p *problems, n int, h *cdf3.Header, i int) {
+	w, v := &t.first.Vars[n], &h.Vars[i]
 	if v.Type != w.Type {
 		p.add(v.Name, "expected type %s, found %s", w.Type, v.Type)
 	}
 	if want, found := dimNames(t.first, w), dimNames(h, v); !slices.Equal(want, found) {
 		p.add(v.Name, "expected dimensions %q, found %q", want, found)
 	}
+	times := sync.OnceValues(func() (bool, bool) { return t.compareTimes(p, n, h, i) })
+	attr := func(name string, want, found *cdf3.Attr) {
+		if sameAttr(want, found) {
+			return
+		}
+		if name == "units" || name == "calendar" {
+			if same, calendar := times(); same || calendar && name == "calendar" {
+				return
+			}
+		}
+		t.compareAttr(p, v.Name, name, want, found)
+	}
 	for i := range w.Attrs {
 		a := &w.Attrs[i]
-		t.compareAttr(p, v.Name, a.Name, a, v.Attr(a.Name))
+		attr(a.Name, a, v.Attr(a.Name))
 	}
 	for i := range v.Attrs {
 		if a := &v.Attrs[i]; w.Attr(a.Name) == nil {
-			t.compareAttr(p, v.Name, a.Name, nil, a)
+			attr(a.Name, nil, a)
 		}
 	}
 }
@@ -182,11 +201,12 @@ func (t *template) compareVar(p *problems, n int, h *cdf3.Header, v *cdf3.Var) {
 // meaning lists the attributes that change the meaning of values.
 var meaning = []string{"units", "calendar", "scale_factor", "add_offset", "_Unsigned", "_FillValue", "missing_value"}
 
-// compareAttr compares an attribute of a variable. Either may be nil.
+func sameAttr(a, b *cdf3.Attr) bool {
+	return a != nil && b != nil && a.Type == b.Type && bytes.Equal(a.Values, b.Values)
+}
+
+// compareAttr reports an attribute of a variable that differs. Either may be nil.
 func (t *template) compareAttr(p *problems, v, name string, want, found *cdf3.Attr) {
-	if want != nil && found != nil && want.Type == found.Type && bytes.Equal(want.Values, found.Values) {
-		return
-	}
 	if t.desc.First && !slices.Contains(meaning, name) {
 		return
 	}

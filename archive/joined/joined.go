@@ -21,8 +21,7 @@
 //
 // # What is not done
 //
-// Dimensions inside of variables are not joined, and values are not converted: members whose times have
-// different units are an error. The elements of NcML that change a dataset, such as variable and remove,
+// Dimensions inside of variables are not joined, and values other than times are not converted. The elements of NcML that change a dataset, such as variable and remove,
 // and scan, are refused.
 package joined
 
@@ -61,7 +60,10 @@ type Description struct {
 	Vars []string
 	// First means that members may differ in attributes that do not change the meaning of values, and
 	// in the variables without Dim. Those of the first member count.
-	First   bool
+	First bool
+	// Convert means that times of members may have other units of the same calendar than those of the first,
+	// to which they are converted. Results that are not exact are errors.
+	Convert bool
 	Members []Member // in order, at least one
 }
 

@@ -48,14 +48,21 @@ type member struct {
 	n     int
 	ready *future.Future[struct{}] // once f, vars and close are set
 	f     *archive.File
-	vars  []int // the numbers of the first member's variables
+	vars  []int               // the numbers of the first member's variables
+	convs map[int]*conversion // by the number in the first member
 	close io.Closer
 
 	item *kept.Item[memberKey, *member]
 }
 
 // array returns the values of the variable that has number v in the first member.
-func (m *member) array(v int) slab.Array { return m.f.Array(m.vars[v]) }
+func (m *member) array(v int) slab.Array {
+	a := m.f.Array(m.vars[v])
+	if c := m.convs[v]; c != nil {
+		return c.array(a)
+	}
+	return a
+}
 
 // acquire opens member n, or returns it if it is open. The caller must release it.
 func (s *members) acquire(ctx context.Context, n int) (*member, error) {
@@ -141,7 +148,7 @@ func (s *members) openMember(ctx context.Context, m *member) error {
 	m.f = f
 	err = checkMember(ctx, s.t.desc.Dim, desc, f)
 	if err == nil {
-		m.vars, err = s.t.compare(desc.shown(), f.Header())
+		m.vars, m.convs, err = s.t.compare(desc.shown(), f.Header())
 	}
 	if n := s.t.lenOf(f.Header()); err == nil && desc.Len >= 0 && n != desc.Len {
 		err = s.t.desc.otherLen(desc, n)

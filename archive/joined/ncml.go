@@ -56,6 +56,9 @@ const (
 	typeNew      = "joinNew"
 )
 
+// unitsChange is NcML's attribute for members whose times have different units.
+const unitsChange = "timeUnitsChange"
+
 // WriteNcML writes the description. Locations and names must be text that XML can hold, or the error is
 // archive.ErrOptions. Errors of w are returned unchanged.
 func (desc *Description) WriteNcML(w io.Writer) error {
@@ -70,6 +73,9 @@ func (desc *Description) WriteNcML(w io.Writer) error {
 	b.text("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<netcdf xmlns=\"" + ncmlSpace + "\" xmlns:cdfz=\"" + ownSpace + "\">\n  <aggregation")
 	b.attr("dimName", desc.Dim)
 	b.attr("type", kind)
+	if desc.Convert {
+		b.attr(unitsChange, "true")
+	}
 	if desc.First {
 		b.attr("cdfz:first", "true")
 	}
@@ -366,15 +372,10 @@ func (p *ncmlReader) attrs(e xml.StartElement, funcs map[string]func(string) err
 func (p *ncmlReader) aggregation(e xml.StartElement) error {
 	kind := ""
 	err := p.attrs(e, map[string]func(string) error{
-		"dimName": func(s string) error { p.desc.Dim = s; return nil },
-		"type":    func(s string) error { kind = s; return nil },
-		"cdfz:first": func(s string) error {
-			if s != "true" && s != "false" {
-				return p.damaged("cdfz:first: expected true or false, found %.80q", s)
-			}
-			p.desc.First = s == "true"
-			return nil
-		},
+		"dimName":    func(s string) error { p.desc.Dim = s; return nil },
+		"type":       func(s string) error { kind = s; return nil },
+		"cdfz:first": p.boolean("cdfz:first", &p.desc.First),
+		unitsChange:  p.boolean(unitsChange, &p.desc.Convert),
 	})
 	if err != nil {
 		return err
@@ -429,6 +430,17 @@ func (p *ncmlReader) member(e xml.StartElement) error {
 	}
 	p.desc.Members = append(p.desc.Members, m)
 	return nil
+}
+
+// boolean reads true or false.
+func (p *ncmlReader) boolean(name string, to *bool) func(string) error {
+	return func(s string) error {
+		if s != "true" && s != "false" {
+			return p.damaged("%s: expected true or false, found %.80q", name, s)
+		}
+		*to = s == "true"
+		return nil
+	}
 }
 
 // number reads a count.

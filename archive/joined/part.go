@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cf"
 )
 
 // Part is an open member of a dataset.
@@ -19,6 +20,16 @@ type Part struct {
 // Joins reports whether variable number v of the joined file has the joined dimension. The others are
 // those of the first member.
 func (d *Dataset) Joins(v int) bool { return d.t.joins[v] }
+
+// Converts reports whether values of variable number v may be converted, so that the bytes of a member are not
+// those of the joined file.
+func (d *Dataset) Converts(v int) bool {
+	if !d.t.desc.Convert || !d.t.joins[v] {
+		return false
+	}
+	_, err := cf.UnitsOf(d.t.first, v)
+	return err == nil
+}
 
 // Start returns the first joined index of member i, or the number of all indices for i after the last.
 func (d *Dataset) Start(i int) int64 { return d.starts[i] }

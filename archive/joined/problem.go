@@ -30,8 +30,9 @@ func (p *Problem) Is(target error) bool { return target == ErrDiffers }
 
 // problems collects those of one member.
 type problems struct {
-	member string
-	list   []*Problem
+	member   string
+	list     []*Problem
+	converts bool // some times have other units, which can be converted
 }
 
 // maxProblems bounds the problems of a member, and those of an axis.

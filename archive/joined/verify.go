@@ -30,6 +30,9 @@ func (desc *Description) Verify(ctx context.Context, open Opener, o *Options, pr
 		return 0, gaps, err
 	}
 	var errs []error
+	if now.Convert && !desc.Convert {
+		errs = append(errs, &Problem{"", desc.Dim, "members have different units of time, and the description lacks " + unitsChange})
+	}
 	for i := range now.Members {
 		m, found := &desc.Members[i], &now.Members[i]
 		if found.SHA256 == "" {

@@ -47,7 +47,8 @@ folders stay as they are given.
 The FILEs are joined in the given order. All have the variables, types, dimensions and attributes
 of the first one. Attributes of the file itself may differ, and those of the first count, as in
 ncrcat. Variables without the dimension have the same values in all FILEs. The values of the
-coordinate variable rise, or fall, from the first to the last. Everything else is reported, with
+coordinate variable rise, or fall, from the first to the last. Times in other units of the same
+calendar are converted if the results are exact. Everything else is reported, with
 the file and the variable, nothing is written, and the exit code is 1. Gaps in the coordinate
 variable are reported as warnings.
 

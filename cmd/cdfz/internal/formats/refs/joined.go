@@ -75,9 +75,13 @@ func shape(d *joined.Dataset, v int, c *archive.Chunks) []int64 {
 	return c.Shape()
 }
 
-// regular reports whether each member begins with a new chunk of the joined variable.
+// regular reports whether each member begins with a new chunk of the joined variable, and its blocks have the
+// joined values.
 func regular(d *joined.Dataset, v int, c *archive.Chunks) bool {
-	if !d.Joins(v) || d.Description().New {
+	switch {
+	case d.Converts(v): // blocks have times in other units
+		return false
+	case !d.Joins(v) || d.Description().New:
 		return true
 	}
 	for i := range d.Description().Members {
