@@ -19,8 +19,6 @@ type Coder struct {
 	errs     []error       // why it cannot
 	observer Observer
 	label    string // for the observer
-
-	thorough bool
 }
 
 // MaxLen bounds the output of any filter of a chain for a block of n bytes, whether it
@@ -65,14 +63,6 @@ func NewCoder(c Chain) (*Coder, error) {
 	return k, nil
 }
 
-// Thorough returns a coder of the same chain whose filters may take longer for a shorter result.
-// Of the filters of this package, lorenz does so if its effort is the default.
-func (k *Coder) Thorough() *Coder {
-	t := *k
-	t.thorough = true
-	return &t
-}
-
 // Chain returns the chain, which must not be changed.
 func (k *Coder) Chain() Chain { return k.chain }
 
@@ -115,7 +105,7 @@ func (k *Coder) Memory(n int) int64 {
 // is HDF5's filter_mask. If a required filter fails, Encode fails and out is dst. src
 // is not changed and must not overlap dst.
 func (k *Coder) Encode(dst, src []byte) (out []byte, mask uint32, err error) {
-	cur, in := src, Block{Len: len(src), thorough: k.thorough}
+	cur, in := src, Block{Len: len(src)}
 	var scratch wire.Scratch
 	defer scratch.Free()
 	for i, f := range k.chain {
@@ -138,7 +128,7 @@ func (k *Coder) Encode(dst, src []byte) (out []byte, mask uint32, err error) {
 			return enc, mask, nil
 		}
 		cur, in = enc, k.stages[i].output(f.Params, in)
-		in.Len, in.thorough = len(cur), k.thorough
+		in.Len = len(cur)
 		scratch.Keep(enc)
 	}
 	return append(dst, src...), mask, nil

@@ -212,11 +212,7 @@ func (s *lorenzState) Encode(dst, src []byte, params []uint32, in Block) ([]byte
 	if err := s.parse(params); err != nil {
 		return nil, err
 	}
-	level := s.level
-	if in.thorough && level == lorenz.Default {
-		level = lorenz.Thorough
-	}
-	err := s.enc.Reset(s.p, level)
+	err := s.enc.Reset(s.p, s.level)
 	if err == nil {
 		dst, err = s.enc.Encode(dst, src)
 	}

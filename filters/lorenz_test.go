@@ -57,36 +57,6 @@ func TestLorenzFilter(t *testing.T) {
 	}
 }
 
-// TestThorough checks that a thorough coder makes shorter blocks of the same chain, for the default
-// effort alone, which the other coder decodes.
-func TestThorough(t *testing.T) {
-	src := smoothField(40, 50)
-	for _, effort := range [][]uint32{nil, {0}, {1}, {2}} {
-		chain, err := filters.Chain{{ID: filters.Lorenz, Params: effort}, {ID: filters.Fletcher32}}.Complete(
-			filters.Block{Len: len(src), Kind: filters.Float, Size: 4, Shape: []int{40, 50}})
-		require.NoError(t, err)
-		k, err := filters.NewCoder(chain)
-		require.NoError(t, err)
-		out, _, err := k.Encode(nil, src)
-		require.NoError(t, err)
-		thorough := k.Thorough()
-		require.Equal(t, k.Chain(), thorough.Chain())
-		short, _, err := thorough.Encode(nil, src)
-		require.NoError(t, err)
-		again, _, err := k.Encode(nil, src)
-		require.NoError(t, err)
-		require.Equal(t, out, again)
-		if len(effort) == 0 || effort[0] == 0 {
-			require.Less(t, len(short), len(out))
-		} else {
-			require.Equal(t, out, short)
-		}
-		got := make([]byte, len(src))
-		require.NoError(t, k.Decode(got, short, 0))
-		require.Equal(t, src, got)
-	}
-}
-
 // TestLorenzStack encodes a stack of two equal arrays.
 func TestLorenzStack(t *testing.T) {
 	src := bytes.Repeat(smoothField(60, 90), 2)

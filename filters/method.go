@@ -146,8 +146,6 @@ type Block struct {
 	Shape []int
 	// Stack tells that the rows along the first dimension are arrays of their own.
 	Stack bool
-	// Thorough asks the encoder for more work than its parameters do ([Coder.Thorough]).
-	thorough bool
 }
 
 // maxEncodedLen and the methods below call the fields of the same name or return their

@@ -88,14 +88,14 @@ func (p *part) unmasked() (n int) {
 	return n
 }
 
-// tryAdaptive appends the block in modeAdaptive if an estimate favors it. size is the
-// number of bytes in the best other mode.
-func (c *coder[T]) tryAdaptive(s *shape, dst, raw []byte, x *candidate[T], size int) []byte {
+// tryAdaptive appends the block in modeAdaptive if an estimate favors it.
+func (c *coder[T]) tryAdaptive(s *shape, dst, raw []byte, x *candidate[T]) []byte {
 	m := s.mask.Rank(s.n)
 	if s.typ == Char || s.n < 32 || m == 0 || !near(s.dims).Valid() {
 		return dst
 	}
-	if !s.adaptive.dense && !s.sparse(size) {
+	most, sparse := s.limit(formAdaptive), s.sparse(s.best.len)
+	if !s.adaptive.dense && !sparse {
 		return dst
 	}
 	a, at := &c.adapt, near(s.dims)
@@ -106,15 +106,15 @@ func (c *coder[T]) tryAdaptive(s *shape, dst, raw []byte, x *candidate[T], size 
 		return k * some.weight
 	}
 	other := *x
-	other.mode, other.size = modeAdaptive, size
+	other.mode, other.most = modeAdaptive, most
 	few := s.sample(a.few, s.adaptive.sample, at.North)
 	a.few = few.parts
 	many := s.sample(a.many, 2*s.adaptive.sample, at.North)
 	a.many = many.parts
 	if !s.all {
-		if s.adaptive.each || !s.sparse(size) {
+		if s.adaptive.each || !sparse {
 			// Two places promise too much where fields differ from row to row, such as by latitude.
-			limit := 8 * float64(s.mostAdaptive(size)-len(x.params))
+			limit := 8 * float64(most-len(x.params))
 			if cost(x.pred, &few) > limit || cost(x.pred, &many) > limit {
 				return dst
 			}
@@ -122,7 +122,7 @@ func (c *coder[T]) tryAdaptive(s *shape, dst, raw []byte, x *candidate[T], size 
 		return c.write(s, dst, raw, &other, other.pred.Layout(s.n), false)
 	}
 	best := cost(x.pred, &many)
-	if s.best == modeContexts && s.adaptive.contexts.of > 0 && best > 8*float64(s.mostAdaptive(size)-c.head) {
+	if s.adaptive.hopeless > 0 && s.best.form == formContexts && best > s.adaptive.hopeless*8*float64(most-c.head) {
 		return dst
 	}
 	a.all = a.all[:0]
@@ -139,12 +139,14 @@ func (c *coder[T]) tryAdaptive(s *shape, dst, raw []byte, x *candidate[T], size 
 	}
 	start := len(dst)
 	dst = c.write(s, dst, raw, &other, other.pred.Layout(s.n), false)
-	if s.sparse(size) {
+	if sparse {
 		mid := len(dst)
 		other.pred = x.pred
 		dst = c.write(s, dst, raw, &other, other.pred.Layout(s.n), false)
-		if mid > start {
-			dst = shorter(dst, start, mid, saving{}.most)
+		if n := len(dst) - mid; n > 0 && n < mid-start {
+			dst = append(dst[:start], dst[mid:]...)
+		} else if mid > start {
+			dst = dst[:mid]
 		}
 	}
 	return dst

@@ -14,19 +14,12 @@ func (e *Encoder) asText(dst, src []byte, start int) []byte {
 	if e.p.Type != Char && (e.size > 1 || !e.choices.text.bytes || !text.Promising(src)) {
 		return dst
 	}
-	if n := len(dst) - start; n > 0 && e.p.Type != Char && n < len(src)/e.choices.text.ratio {
+	if !e.choices.price.pays(formText, e.n, e.best) {
 		return dst
 	}
 	end := len(dst)
 	dst = e.text.Encode(append(dst, modeText), src, rowBytes(e.p.Dims, 1), len(src) > e.choices.text.careful)
-	limit := end - start
-	if e.p.Type != Char {
-		limit -= limit / textSaving
-	}
-	if end > start && len(dst)-end >= limit {
-		return dst[:end]
-	}
-	return append(dst[:start], dst[end:]...)
+	return e.cheaper(dst, start, end, as(formText, e.n, len(dst)-end))
 }
 
 // isHeader reports whether a block begins like a classic netCDF file.
@@ -37,13 +30,14 @@ func (e *Encoder) isHeader(src []byte) bool {
 // asHeader appends a block with a netCDF header in modeMatches.
 func (e *Encoder) asHeader(dst, src []byte) []byte {
 	dst, _ = e.withMatches(dst, src, matches.Form{Header: true, Unit: 1, Size: 1}, 0)
+	e.best = made{form: formMatches, len: 1} // whatever it takes: it is decoded when an archive is opened, with or without a mode
 	return dst
 }
 
 // asMatches replaces the block after start by one in modeMatches if that is shorter.
 func (e *Encoder) asMatches(dst, src []byte, start int) []byte {
 	c := &e.choices
-	if !c.all && len(dst)-start < matchLeast {
+	if !c.price.pays(formMatches, e.n, e.best) {
 		return dst
 	}
 	f := matches.Form{Unit: e.size, Size: e.size}
@@ -57,16 +51,16 @@ func (e *Encoder) asMatches(dst, src []byte, start int) []byte {
 	}
 	end, most := len(dst), 0
 	if end > start {
-		most = c.matches.saving.most(end - start)
+		most = e.limit(formMatches)
 	}
-	if c.matches.saving != (saving{}) && most > 0 && float64(len(src)-text.Repeated(src)) > matchNew*float64(most) {
+	if !c.all && most > 0 && float64(len(src)-text.Repeated(src)) > matchNew*float64(most) {
 		return dst
 	}
 	dst, ok := e.withMatches(dst, src, f, most)
-	if !ok || most > 0 && len(dst)-end >= most {
+	if !ok {
 		return dst[:end]
 	}
-	return append(dst[:start], dst[end:]...)
+	return e.cheaper(dst, start, end, as(formMatches, e.n, len(dst)-end))
 }
 
 // withMatches appends a block in modeMatches, or returns false if it gets as long as most, 0 for any length.
@@ -75,7 +69,7 @@ func (e *Encoder) withMatches(dst, src []byte, f matches.Form, most int) ([]byte
 		e.matches = new(matches.Encoder)
 	}
 	c := &e.choices
-	effort := matches.Effort{Tries: c.matches.tries, Most: max(most-1, 0), Hasty: c.matches.saving != saving{}} // less the mode
+	effort := matches.Effort{Tries: c.matches.tries, Most: max(most-1, 0), Hasty: !c.all} // less the mode
 	return e.matches.Encode(append(dst, modeMatches), src, f, effort)
 }
 

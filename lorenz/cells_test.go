@@ -33,6 +33,7 @@ func TestRecentMasks(t *testing.T) {
 	plane := dims[1] * dims[2]
 	e, err := NewEncoder(p, Default)
 	require.NoError(t, err)
+	e.choices.contexts.tried = false
 	var raws, encs [][]byte
 	for k := range 12 {
 		raw := field(Float32, dims, 0.3, rng)

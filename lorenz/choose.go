@@ -14,8 +14,8 @@ import "math"
 //  5. parts, for stacks;
 //  6. the raw block, if nothing else is shorter.
 //
-// The files named after these steps hold the trials. How thorough they are, and how much a slow
-// mode must save, depends on the level, the type and the length of the block: see levels.go.
+// The files named after these steps hold the trials. How much they look at depends on the level, the type and the
+// length of the block: see levels.go. Between the results, and whether a trial can pay at all, price.go decides.
 
 // encodeNumbers chooses the special values, the transform and the predictor, and appends the block in
 // the shortest of the modes groups, adaptive and references. c has lanes of the elements' width,
@@ -83,11 +83,12 @@ func encodeNumbers[T lane](s *shape, dst []byte, raw []byte, c *coder[T], narrow
 	}
 	// Where values recur, references to them take less than a dictionary and its indices.
 	mid := len(dst)
-	dst = c.tryReferences(s, dst, raw, &plain, mid-start)
-	dst = shorter(dst, start, mid, s.references.saving.most)
+	dst = c.tryReferences(s, dst, raw, &plain)
+	dst = s.cheaper(dst, start, mid, c.form)
 	if !s.all {
 		return dst
 	}
+	first := s.best
 	// The adaptive mode can be shorter without a dictionary, whose bytes it does not shorten.
 	mid = len(dst)
 	if without != nil {
@@ -95,57 +96,57 @@ func encodeNumbers[T lane](s *shape, dst []byte, raw []byte, c *coder[T], narrow
 	} else {
 		dst = c.encodeCandidate(s, dst, raw, &best)
 	}
-	return shorter(dst, start, mid, saving{}.most)
+	second := s.best
+	s.best = first
+	return s.cheaper(dst, start, mid, second.form)
 }
 
-// shorter removes one of two forms of a block from the end of dst: the first, from start on, if the
-// second, from mid on, is not empty and needs fewer bytes than most allows; else the second.
-func shorter(dst []byte, start, mid int, most func(size int) int) []byte {
-	if n := len(dst) - mid; n > 0 && n < most(mid-start) {
+// cheaper removes one of two forms of a block from the end of dst: the best one, from start on, if there is another,
+// from mid on, whose price is lower; else the other.
+func (s *shape) cheaper(dst []byte, start, mid int, f form) []byte {
+	if m := as(f, s.n, len(dst)-mid); m.len > 0 && s.price.better(m, s.best, s.n*s.size) {
+		s.best = m
 		return append(dst[:start], dst[mid:]...)
 	}
 	return dst[:mid]
 }
+
+// limit returns the bytes below which a form is better than the best one so far.
+func (s *shape) limit(f form) int { return s.price.limit(f, s.n, s.n*s.size, s.best) }
+
+// pays reports whether a trial of a form can pay.
+func (s *shape) pays(f form) bool { return s.price.pays(f, s.n, s.best) }
 
 // encodeCandidate appends a block in the shortest mode for its transform. raw are the big-endian
 // elements.
 func (c *coder[T]) encodeCandidate(s *shape, dst, raw []byte, x *candidate[T]) []byte {
 	start := len(dst)
 	dst = c.encodeGroups(s, dst, raw, x)
-	s.ranged = dst[start+1]&flagCells != 0
+	s.best = as(c.form, s.n, len(dst)-start)
 	if s.groupsOnly {
 		return dst
 	}
-	others := []struct {
-		try  func(size int) []byte // appends nothing if the mode is not likely to be worth it
-		most func(size int) int    // it is taken if it needs fewer bytes than this, where the best so far needs size
+	trials := []struct {
+		form form
+		try  func() []byte // appends nothing if the form is not likely to be better
 	}{
-		{func(int) []byte { return c.tryRepeats(s, dst, raw, x) }, s.repeats.saving.most},
-		{func(size int) []byte { return c.tryReferences(s, dst, raw, x, size) }, s.references.saving.most},
-		{func(size int) []byte { return c.tryContexts(s, dst, raw, x, size) }, s.contexts.saving.most},
-		{func(size int) []byte { return c.tryAdaptive(s, dst, raw, x, size) }, s.mostAdaptive},
+		{formRepeats, func() []byte { return c.tryRepeats(s, dst, raw, x) }},
+		{formReferences, func() []byte { return c.tryReferences(s, dst, raw, x) }},
+		{formContexts, func() []byte { return c.tryContexts(s, dst, raw, x) }},
+		{formAdaptive, func() []byte { return c.tryAdaptive(s, dst, raw, x) }},
 	}
 	if s.all { // these two are mostly best, and the others are not tried if they are likely to be worse
-		others[0], others[1], others[2], others[3] = others[2], others[3], others[1], others[0]
+		trials[0], trials[1], trials[2], trials[3] = trials[2], trials[3], trials[1], trials[0]
 	}
-	for _, other := range others {
+	for _, t := range trials {
+		if !s.pays(t.form) {
+			continue
+		}
 		mid := len(dst)
-		s.best = dst[start]
-		dst = shorter(other.try(mid-start), start, mid, other.most)
+		dst = t.try()
+		dst = s.cheaper(dst, start, mid, c.form)
 	}
 	return dst
-}
-
-// mostAdaptive returns the limit of the adaptive mode, which is taken only if it needs fewer bytes
-// than this, where the best other mode needs size.
-func (s *shape) mostAdaptive(size int) int {
-	if s.best == modeContexts {
-		return s.adaptive.contexts.most(size)
-	}
-	if s.sparse(size) {
-		return s.adaptive.sparse.most(size)
-	}
-	return s.adaptive.saving.most(size)
 }
 
 // sparse reports whether most residuals of a block that takes size bytes in another mode

@@ -5,18 +5,19 @@ import (
 	"github.com/cdfz-format/cdfz/lorenz/internal/predict"
 )
 
-// tryContexts appends the block in modeContexts if an estimate favours it. size is the number of bytes in the best
-// other mode.
-func (c *coder[T]) tryContexts(s *shape, dst, raw []byte, x *candidate[T], size int) []byte {
+// tryContexts appends the block in modeContexts if an estimate favours it.
+func (c *coder[T]) tryContexts(s *shape, dst, raw []byte, x *candidate[T]) []byte {
 	form, limits := contexts.ShapeOf(s.dims), &s.contexts
 	if !limits.tried || s.n*s.size <= limits.longer || s.mask.Rank(s.n) == 0 {
 		return dst
 	}
 	l := x.pred.Layout(s.n)
-	if s.ranged && !limits.whole {
+	how := formContexts
+	if s.best.form == formCells && !limits.whole {
 		if limits.cells == 0 || !form.Ranged() {
 			return dst
 		}
+		how = formColumns
 		l = cellsFor(s, x, limits.cells, form.Unit())
 	}
 	if form = form.Cut(l.Plane, l.Cell); !form.Valid() {
@@ -25,7 +26,7 @@ func (c *coder[T]) tryContexts(s *shape, dst, raw []byte, x *candidate[T], size 
 	other := *x
 	other.mode = modeContexts
 	c.loadContexts(s, &other, l, form)
-	if c.ctx.Estimate() > limits.saving.most(size)-c.head {
+	if c.ctx.Estimate() > s.limit(how)-c.head {
 		return dst
 	}
 	return c.write(s, dst, raw, &other, l, false)

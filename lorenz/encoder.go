@@ -30,6 +30,7 @@ type Encoder struct {
 	matches *matches.Encoder
 	text    text.Encoder
 	sub     *Encoder // of parts
+	best    made     // the block that was encoded last
 }
 
 // NewEncoder returns an encoder of blocks with these parameters.
@@ -62,7 +63,9 @@ func (e *Encoder) Encode(dst, src []byte) ([]byte, error) {
 		return dst, fmt.Errorf("lorenz: expected a block of %d bytes, found %d", e.n*e.size, len(src))
 	}
 	start := len(dst)
+	e.best = as(formRaw, e.n, len(src)+1)
 	if e.n > 1 && isConst(src, e.size) {
+		e.best.len = 1 + e.size
 		return append(append(dst, modeConst), src[:e.size]...), nil
 	}
 	if e.n > 1 {
@@ -78,23 +81,36 @@ func (e *Encoder) Encode(dst, src []byte) ([]byte, error) {
 			dst = e.numbers(dst, big)
 			dst = e.asText(dst, big, start)
 			dst = e.asMatches(dst, big, start)
-			dst = e.parts(dst, src, start, e.part)
+			dst = e.parts(dst, src, start)
 		}
 	}
-	if len(dst) == start || len(dst)-start > len(src) {
+	if raw := as(formRaw, e.n, len(src)+1); len(dst) == start || len(dst)-start > len(src) || !e.choices.price.better(e.best, raw, len(src)) {
+		e.best = raw
 		return append(append(dst[:start], modeRaw), src...), nil
 	}
 	return dst, nil
 }
 
-// part encodes a part of a block. Errors cannot occur: p describes src.
-func (e *Encoder) part(p Params, src []byte) []byte {
+// cheaper replaces the block after start by the one after mid if its price is lower, or removes that.
+func (e *Encoder) cheaper(dst []byte, start, mid int, m made) []byte {
+	if m.len = len(dst) - mid; mid > start && !e.choices.price.better(m, e.best, e.n*e.size) {
+		return dst[:mid]
+	}
+	e.best = m
+	return append(dst[:start], dst[mid:]...)
+}
+
+// limit returns the bytes below which a form is better than the best one so far.
+func (e *Encoder) limit(f form) int { return e.choices.price.limit(f, e.n, e.n*e.size, e.best) }
+
+// part encodes a part of a block, and returns how long its decoding takes. Errors cannot occur: p describes src.
+func (e *Encoder) part(p Params, src []byte) ([]byte, int64) {
 	if e.sub == nil {
 		e.sub = new(Encoder)
 	}
 	_ = e.sub.Reset(p, e.level)
 	b, _ := e.sub.Encode(nil, src)
-	return b
+	return b, e.sub.best.time
 }
 
 // isConst reports whether all elements are the same.
@@ -109,11 +125,15 @@ func (e *Encoder) numbers(dst, src []byte) []byte {
 	if e.size == 8 {
 		e.c64.u = entropy.Grow(e.c64.u, e.n)
 		loadBits64(e.c64.u, src)
-		return encodeNumbers(s, dst, src, &e.c64, &e.c32)
+		dst = encodeNumbers(s, dst, src, &e.c64, &e.c32)
+		e.best = s.best
+		return dst
 	}
 	e.c32.u = entropy.Grow(e.c32.u, e.n)
 	loadBits32(e.c32.u, src, e.p.Type)
-	return encodeNumbers(s, dst, src, &e.c32, &e.c32)
+	dst = encodeNumbers(s, dst, src, &e.c32, &e.c32)
+	e.best = s.best
+	return dst
 }
 
 // shape describes a block to the encoder.
@@ -128,8 +148,7 @@ type shape struct {
 	dist     int      // the distance of the mask (section 6)
 	nums     []uint64 // the run lengths of the mask
 	distinct float64  // share of different values in a sample
-	best     byte     // the best mode so far
-	ranged   bool     // cells of the block can be decoded in modeGroups
+	best     made     // the best form so far
 }
 
 // coder has the buffers for lanes of one width.
@@ -151,7 +170,8 @@ type coder[T lane] struct {
 	adapt  adaptiveWriter[T]
 	ctx    contexts.Encoder[T]
 	masked []contexts.Run
-	head   int // bytes of the block that was written last, without its residuals
+	form   form // of the block that was written last
+	head   int  // bytes of the block that was written last, without its residuals
 	counts [2 * maxSample]uint16
 	seen   []frequent[T]      // the values of the sample
 	narrow [mapKinds][]uint32 // lanes of transforms
@@ -168,7 +188,7 @@ type candidate[T lane] struct {
 	cost    float64 // estimated bits
 
 	mode byte // modeGroups, modeAdaptive, modeReferences or modeContexts
-	size int  // bytes in the best other mode, for modeReferences and for modeAdaptive, there 0 for any
+	most int  // for modeReferences bytes in the best other mode, for modeAdaptive those below which it is taken, 0 for any
 }
 
 // costWith returns the estimated bits of a candidate with a predictor.

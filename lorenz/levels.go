@@ -6,8 +6,8 @@ import (
 	"github.com/cdfz-format/cdfz/lorenz/internal/matches"
 )
 
-// This file has the thresholds of the encoder: a table for each level, and what the type and the length of a block
-// change in it. docs/LORENZ.md, section 16, describes their effects.
+// This file says how much the encoder tries: a table for each level, and what the type and the length of a block
+// change in it. docs/LORENZ.md, section 16, describes the trials. price.go decides between their results.
 
 // levels are the thresholds of each level, for blocks of more than smallBlock bytes.
 var levels = [...]choices{
@@ -18,19 +18,19 @@ var levels = [...]choices{
 		search:       search{first: 48, last: 160, finalists: 4},
 		cells:        32,
 		modes: modes{
-			repeats:    repeatLimits{saving: saving{1, 16}, share: 0.12},
-			references: referenceLimits{least: 4, saving: saving{1, 32}, differences: saving{1, 8}, hopeless: 1.25, bits: 9, run: 256, far: true},
+			repeats:    repeatLimits{share: 0.12},
+			references: referenceLimits{least: 4, hopeless: 1.25, bits: 9, run: 256, far: true},
 		},
 		fields: modes{
 			dictionaryFrom: 9,
-			repeats:        repeatLimits{saving: saving{1, 16}, share: 0.15, cost: 1. / 16, few: true},
-			references:     referenceLimits{saving: saving{1, 32}, differences: saving{1, 8}, hopeless: 1.25, bits: 7, run: 64},
+			repeats:        repeatLimits{share: 0.15, cost: 1. / 16, few: true},
+			references:     referenceLimits{hopeless: 1.25, bits: 7, run: 64},
 		},
-		contexts: contextLimits{tried: true, longer: shortContexts, saving: saving{1, 40}},
-		adaptive: adaptiveLimits{dense: true, sample: 2048, saving: saving{3, 10}, sparse: saving{1, 7}, contexts: saving{3, 10}},
-		text:     textLimits{bytes: true, ratio: 4, careful: math.MaxInt},
-		parts:    50,
-		matches:  matchLimits{longest: shortMatches, table: 64, tries: 48, saving: saving{1, 5}},
+		contexts: contextLimits{tried: true, cells: 8, longer: shortContexts},
+		adaptive: adaptiveLimits{dense: true, sample: 2048},
+		text:     textLimits{bytes: true, careful: math.MaxInt},
+		parts:    true,
+		matches:  matchLimits{longest: shortMatches, short: shortMatches / 4, table: 64, tries: 48},
 	},
 	Fast: {
 		rare: smallBlock, small: smallBlock, tiny: tinyBlock,
@@ -41,27 +41,6 @@ var levels = [...]choices{
 		groupsOnly:  true,
 		text:        textLimits{careful: tinyText},
 		matches:     matchLimits{tries: 8}, // of headers
-	},
-	Thorough: {
-		rare:         smallBlock,
-		all:          true,
-		special:      specialLimits{sample: maxSample, share: 0.3, many: 600},
-		mostDistinct: 0.985,
-		search:       search{first: 48, last: 160, finalists: 4},
-		cells:        32,
-		modes: modes{
-			repeats:    repeatLimits{saving: saving{1, 64}, share: 0.12},
-			references: referenceLimits{least: 4, saving: saving{1, 64}, differences: saving{1, 8}, hopeless: 1.25, bits: 9, shortBits: 28, run: 256, far: true},
-		},
-		fields: modes{
-			repeats:    repeatLimits{saving: saving{1, 64}, share: 0.12},
-			references: referenceLimits{saving: saving{1, 64}, differences: saving{1, 8}, hopeless: 1.25, bits: 7, run: 64},
-		},
-		contexts: contextLimits{tried: true, whole: true, longer: shortContexts, saving: saving{1, 64}},
-		adaptive: adaptiveLimits{dense: true, sample: 2048, saving: saving{1, 64}, sparse: saving{1, 64}, contexts: saving{1, 10}},
-		text:     textLimits{bytes: true, ratio: 4, careful: math.MaxInt},
-		parts:    50,
-		matches:  matchLimits{longest: shortMatches, short: shortMatches / 4, table: 64, tries: 48, saving: saving{1, 16}},
 	},
 	Max: {
 		all:          true,
@@ -79,8 +58,8 @@ var levels = [...]choices{
 		},
 		contexts: contextLimits{tried: true, whole: true},
 		adaptive: adaptiveLimits{dense: true, sample: 2048},
-		text:     textLimits{bytes: true, ratio: math.MaxInt, careful: math.MaxInt},
-		parts:    math.MaxInt,
+		text:     textLimits{bytes: true, careful: math.MaxInt},
+		parts:    true,
 		matches:  matchLimits{longest: matches.MaxLen, table: matches.MaxTable, tries: 200},
 	},
 }
@@ -91,6 +70,7 @@ var quick = search{first: 24, last: 64, finalists: 2}
 // choicesFor returns the thresholds for blocks of n bytes.
 func choicesFor(level Level, typ Type, n int) choices {
 	c := levels[level]
+	c.price = prices[level]
 	switch typ {
 	case Float32: // fields: their residuals differ less from group to group, and slow trials rarely pay off
 		c.modes = c.fields
@@ -102,9 +82,9 @@ func choicesFor(level Level, typ Type, n int) choices {
 		c.special.share, c.special.many = 0.8, math.MaxInt
 	}
 	if n <= c.small {
-		c.dictionaryFrom, c.cells, c.references.run, c.parts = 0, 0, 0, 0
+		c.dictionaryFrom, c.cells, c.references.run, c.parts = 0, 0, 0, false
 		// Estimates for fields promise more than the adaptive mode keeps.
-		c.adaptive = adaptiveLimits{dense: typ != Float32, sample: 256, each: true, saving: saving{1, 5}, sparse: c.adaptive.sparse, contexts: saving{1, 5}}
+		c.adaptive = adaptiveLimits{dense: typ != Float32, sample: 256, each: true}
 	}
 	if n <= c.tiny {
 		c.search, c.quickGroups = quick, true
@@ -114,6 +94,7 @@ func choicesFor(level Level, typ Type, n int) choices {
 
 // choices are the thresholds for a block. They are in the order of the trials, see choose.go.
 type choices struct {
+	price price
 	// Longest blocks in bytes, for changes in choicesFor.
 	rare  int // in which a special value must be most of the block, unless files use it for missing data
 	small int // see smallBlock
@@ -131,7 +112,7 @@ type choices struct {
 	contexts     contextLimits
 	adaptive     adaptiveLimits
 	text         textLimits
-	parts        int // stacks are tried in parts, unless they are already so many times shorter
+	parts        bool // stacks are tried in parts
 	matches      matchLimits
 }
 
@@ -158,22 +139,19 @@ type modes struct {
 
 // repeatLimits are when repeats are tried.
 type repeatLimits struct {
-	saving saving
-	share  float64 // share of the residuals that must recur
-	cost   float64 // share of the estimated bits that they must save
-	few    bool    // residuals are sampled at fewer places
+	share float64 // share of the residuals that must recur
+	cost  float64 // share of the estimated bits that they must save
+	few   bool    // residuals are sampled at fewer places
 }
 
 // referenceLimits are when references are tried.
 type referenceLimits struct {
-	least       int // bytes of an element from which on they are tried
-	saving      saving
-	differences saving  // of the differences, if coded as in the adaptive mode
-	hopeless    float64 // share of the bytes in the best other mode from which on differences are not coded like this
-	bits        float64 // estimated bits of a value, for each byte in the best other mode, up to which they are tried
-	shortBits   float64 // the same for values that take less than refShort
-	run         int     // values in each of the runs on which they are estimated, 0 if they are not tried
-	far         bool    // these values may refer to all before, not only to those of their run
+	least     int     // bytes of an element from which on they are tried
+	hopeless  float64 // share of the bytes in the best other mode from which on differences are not coded like this
+	bits      float64 // estimated bits of a value, for each byte in the best other mode, up to which they are tried
+	shortBits float64 // the same for values that take less than refShort
+	run       int     // values in each of the runs on which they are estimated, 0 if they are not tried
+	far       bool    // these values may refer to all before, not only to those of their run
 }
 
 // adaptiveLimits are when the adaptive mode, which is slow, is tried.
@@ -181,10 +159,8 @@ type adaptiveLimits struct {
 	dense  bool // even if residuals are not sparse
 	sample int  // residuals on which its length is estimated
 	each   bool // it is estimated for sparse residuals, too
-	saving saving
-	sparse saving // for sparse residuals
 
-	contexts saving // where the best other mode is contexts
+	hopeless float64 // share of the limit from which on it is not tried where the best other mode is contexts; 0 for never
 }
 
 // contextLimits are when the mode contexts is tried.
@@ -193,13 +169,11 @@ type contextLimits struct {
 	longer int  // only in blocks of more bytes, for which its tables pay off
 	cells  int  // into about how many parts blocks are cut where modeGroups has cells, for points and series; 0: not tried
 	whole  bool // such blocks are not cut, so that ranges take as long as all before them
-	saving saving
 }
 
 // textLimits are how text is tried.
 type textLimits struct {
 	bytes   bool // for other bytes than Char
-	ratio   int  // these are not tried if they are already so many times shorter
 	careful int  // length of blocks up to which repeats are chosen with care
 }
 
@@ -209,7 +183,6 @@ type matchLimits struct {
 	short   int // bytes in the best other mode up to which they are tried in longer blocks, too
 	table   int // most values in a block that become indices to a table
 	tries   int // earlier places that are compared at each byte
-	saving  saving
 }
 
 // Lengths of blocks in bytes.
@@ -238,22 +211,8 @@ const (
 	recursPlain  = 0.05  // repeats of floats are sought with the chosen predictor, too, if this share recurs without it
 	recursMore   = 0.02  // a predictor of integers replaces another one if its share is larger by this much
 	refShort     = 0.75  // bytes of a value in the best other mode
-	matchLeast   = 256   // bytes in the best other mode from which on matches are tried, unless all is
 	matchNew     = 2.5   // matches are not tried if more bytes than so many times their limit were not there before
-	textSaving   = 16    // text must save 1/textSaving of a block of numbers, since ranges of it cannot be decoded
 	narrowFavour = 0.99  // factor of the cost of numbers of 4 bytes, which decode in half the time
 	plainFavour  = 0.9   // factor of the estimated cost without a transform, which is often too high
 	betterModel  = 0.997 // another predictor of the adaptive mode must cost less than this part of the first
 )
-
-// saving is the share of its bytes that a mode must save.
-type saving struct{ part, of int }
-
-// most returns a limit: a mode is taken only if it needs fewer bytes than this, where the best other
-// mode needs size.
-func (s saving) most(size int) int {
-	if s.of == 0 {
-		return size
-	}
-	return size - size*s.part/s.of
-}

@@ -26,7 +26,7 @@ import (
 //	encodeNumbers     choose.go      chooses special values, transform, predictor, mode and coder
 //	                  specials.go, transforms.go, predictors.go, cells.go, repeats.go,
 //	                  references.go, adaptive.go, bytes.go, parts.go: what it chooses from
-//	                  levels.go: the thresholds of each level
+//	                  levels.go, price.go: how much is tried at a level, and the price that decides
 //	coder.write       write.go       predicts, and writes the block
 //
 //	Decoder.Decode    decoder.go     the same back; runs.go decodes only parts of a block
@@ -210,10 +210,9 @@ func ParseParams(v []uint32) (Params, error) {
 // Level is how much work an encoder does to find a short form.
 type Level int
 
-// Levels of effort. The default is between Fast and Thorough.
+// Levels of effort. The default is between Fast and Max.
 const (
-	Default  Level = iota
-	Fast           // a short search among transforms and predictors only
-	Thorough       // nearly all trials, and slow modes for small savings
-	Max            // all trials, and slow modes for any saving
+	Default Level = iota
+	Fast          // a short search, and blocks that are decoded fast
+	Max           // all trials, and the shortest blocks but for those that are decoded very slowly
 )

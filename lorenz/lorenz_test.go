@@ -268,6 +268,7 @@ func TestTransforms(t *testing.T) {
 			}
 			roundTrip(t, p, raw)
 			e, _ := NewEncoder(p, Default)
+			e.choices.contexts.tried = false
 			enc, err := e.Encode(nil, raw)
 			require.NoError(t, err)
 			require.Equal(t, []byte{modeGroups, c.kind}, []byte{enc[0], enc[2]})

@@ -25,40 +25,48 @@ func (p Params) rows(n int, inner []int) Params {
 	return Params{Type: p.Type, Order: p.Order, Dims: append([]int{n}, inner...)}
 }
 
-// parts replaces the block after start by one in modeParts if that is shorter. Rows are
-// blocks of their own, joined with those before if that is shorter, or copies. encode encodes
-// a block with other parameters.
-func (e *Encoder) parts(dst, src []byte, start int, encode func(Params, []byte) []byte) []byte {
+// parts replaces the block after start by one in modeParts if its price is lower. Rows are
+// blocks of their own, joined with those before if that is cheaper, or copies.
+func (e *Encoder) parts(dst, src []byte, start int) []byte {
 	rows, inner := e.p.stack()
 	size, whole := len(src)/rows, len(dst)-start
-	if !e.p.Stack || e.choices.parts == 0 || rows < 2 || size < partLeast || whole <= max(rows*partHead, len(src)/e.choices.parts) {
+	price := &e.choices.price
+	if !e.p.Stack || !e.choices.parts || rows < 2 || size < partLeast || whole <= rows*partHead || !price.pays(formParts, e.n, e.best) {
 		return dst
 	}
-	rowsAs := func(from, to int) []byte { return encode(e.p.rows(to-from, inner), src[from*size:to*size]) }
+	encoded := func(from, to int) ([]byte, made) {
+		b, time := e.part(e.p.rows(to-from, inner), src[from*size:to*size])
+		return b, made{formParts, len(b) + partHead, time}
+	}
 	var list []parts.Part
 	seen := map[string]int{} // row numbers by the bytes of the row
-	sum := 0
+	all := made{form: formParts}
+	last := made{} // the part before
 	for r := range rows {
 		row := src[r*size : (r+1)*size]
 		if from, ok := seen[string(row)]; ok {
 			list = append(list, parts.Part{Row: r, End: r + 1, Source: from})
+			all.time += formRaw.time(size, 0)
 			continue
 		}
 		seen[string(row)] = r
-		block := rowsAs(r, r+1)
-		sum += partHead + len(block)
+		block, m := encoded(r, r+1)
 		if len(list) > 0 {
-			last := &list[len(list)-1]
-			if min(len(last.Block), len(block)) >= worthJoin && r-last.Row < mostJoined && parts.Resembles(row, src[(r-1)*size:r*size], e.size) {
-				both := rowsAs(last.Row, r+1)
-				if separate := len(last.Block) + len(block) + partHead; len(both) < separate {
-					sum += len(both) - separate
-					last.Block, last.End = both, r+1
+			before := &list[len(list)-1]
+			if min(len(before.Block), len(block)) >= worthJoin && r-before.Row < mostJoined && parts.Resembles(row, src[(r-1)*size:r*size], e.size) {
+				separate := made{formParts, last.len + m.len, last.time + m.time}
+				if joined, both := encoded(before.Row, r+1); price.of(both) < price.of(separate) {
+					all.len += both.len - last.len
+					all.time += both.time - last.time
+					last, before.Block, before.End = both, joined, r+1
 					continue
 				}
 			}
 		}
-		if sum >= whole || len(list) == parts.Most {
+		all.len += m.len
+		all.time += m.time
+		last = m
+		if price.of(all) >= price.of(e.best) || len(list) == parts.Most {
 			return dst
 		}
 		list = append(list, parts.Part{Row: r, End: r + 1, Block: block})
@@ -68,10 +76,7 @@ func (e *Encoder) parts(dst, src []byte, start int, encode func(Params, []byte) 
 	}
 	end := len(dst)
 	dst = parts.Append(append(dst, modeParts), list)
-	if len(dst)-end >= whole {
-		return dst[:end]
-	}
-	return append(dst[:start], dst[end:]...)
+	return e.cheaper(dst, start, end, all)
 }
 
 // parts decodes the elements [i, j) of a block in modeParts. decode decodes those of a block

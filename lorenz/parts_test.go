@@ -50,9 +50,9 @@ func TestPartsAreShorter(t *testing.T) {
 		period  int // of the second one
 		shorter []Level
 	}{
-		{1600, 1000, []Level{Thorough, Max}},     // Default does not try such short stacks
-		{3000, 1000, []Level{Default, Thorough}}, // roundTrip leaves Max out
-		{3000, 7, nil},                           // already short
+		{1600, 1000, []Level{Max}},     // Default does not try such short stacks
+		{3000, 1000, []Level{Default}}, // roundTrip leaves Max out
+		{3000, 7, []Level{Default}},
 	} {
 		var raw []byte
 		for i := range c.row {

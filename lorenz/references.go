@@ -18,8 +18,8 @@ const (
 var refNear = adaptive.Neighbours{North: 4, Below: 8}
 
 // tryReferences appends the block in modeReferences, without a predictor, if an estimate
-// favors it. size is the number of bytes in the best other mode.
-func (c *coder[T]) tryReferences(s *shape, dst, raw []byte, x *candidate[T], size int) []byte {
+// favors it.
+func (c *coder[T]) tryReferences(s *shape, dst, raw []byte, x *candidate[T]) []byte {
 	if s.references.run == 0 || s.size < s.references.least {
 		return dst
 	}
@@ -27,7 +27,7 @@ func (c *coder[T]) tryReferences(s *shape, dst, raw []byte, x *candidate[T], siz
 	if len(r) < entropy.GroupLen {
 		return dst
 	}
-	value := float64(size) / float64(len(r))
+	value := float64(s.best.len) / float64(len(r))
 	limit := s.references.bits * value
 	if value < refShort {
 		limit = max(limit, s.references.shortBits*value)
@@ -36,12 +36,12 @@ func (c *coder[T]) tryReferences(s *shape, dst, raw []byte, x *candidate[T], siz
 		return dst
 	}
 	other := *x
-	other.mode, other.pred, other.size = modeReferences, predict.Predictor{}, size
+	other.mode, other.pred, other.most = modeReferences, predict.Predictor{}, s.best.len
 	return c.write(s, dst, raw, &other, predict.Whole(s.n), false)
 }
 
-// references appends the references of residuals, and the differences from them.
-func (c *coder[T]) references(s *shape, x *candidate[T], r []T) {
+// references appends the references of residuals, and the differences from them, to a block that begins at head.
+func (c *coder[T]) references(s *shape, x *candidate[T], head int, r []T) {
 	signs := x.signed(s)
 	c.refs.Find(r, signs, s.rows(), 8)
 	start := len(c.w.Dst)
@@ -55,11 +55,12 @@ func (c *coder[T]) references(s *shape, x *candidate[T], r []T) {
 	mid := len(c.w.Dst)
 	c.w.Write(c.refs.Diffs, false)
 	end := len(c.w.Dst)
-	if float64(end-start) > s.references.hopeless*float64(x.size) {
+	if float64(end-start) > s.references.hopeless*float64(x.most) {
 		return
 	}
-	dst, ok := c.adapt.Encode(c.w.Dst, c.refs.Diffs, []adaptive.Span{{Start: 0, End: len(r)}}, refNear, s.references.differences.most(end-mid))
+	dst, ok := c.adapt.Encode(c.w.Dst, c.refs.Diffs, []adaptive.Span{{Start: 0, End: len(r)}}, refNear, s.price.limit(formDifferences, s.n, s.n*s.size, as(formReferences, s.n, end-head))-(mid-head))
 	if c.w.Dst = dst[:end]; ok {
+		c.form = formDifferences
 		c.w.Dst = append(dst[:mid], dst[end:]...)
 		c.w.Dst[start] |= refAdaptive
 	}

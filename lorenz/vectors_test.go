@@ -91,7 +91,7 @@ func makeVectors(t *testing.T) map[string]vector {
 	for range 1499 { // each letter allows for four others
 		letters = append(letters, letters[len(letters)-1]*3+byte(rng.IntN(4))+'A')
 	}
-	add("letters", Params{Type: Char, Dims: []int{1500}}, letters, Fast)
+	add("letters", Params{Type: Char, Dims: []int{1500}}, letters, Default)
 	words := strings.Fields("air sea surface temperature wind stress salt flux of the at mean station northern latitude")
 	for i := range 600 {
 		prose = fmt.Appendf(prose, "%s ", words[rng.IntN(len(words))])
@@ -107,7 +107,7 @@ func makeVectors(t *testing.T) map[string]vector {
 	require.NoError(t, err)
 	add("header1", Params{Type: Char, Dims: []int{2500}}, head[:2500], Fast)
 	add("header2", Params{Type: Char, Dims: []int{2500}}, head[:2500], Max)
-	add("doubles", Params{Type: Float64, Dims: []int{200}}, bytes.Repeat(from(Float64, math.Sqrt)[:100], 16), Thorough)
+	add("doubles", Params{Type: Float64, Dims: []int{200}}, bytes.Repeat(from(Float64, math.Sqrt)[:100], 16), Max)
 	raw := field(Float32, dims, 0.05, rng)
 	for k := predict.WN; k <= predict.WW; k++ {
 		for _, cell := range []int{192, 64} {
@@ -281,6 +281,7 @@ func forced(raw []byte, dims []int, pred predict.Predictor, l predict.Layout, re
 // referring encodes a block in modeReferences, which the encoder does not try in small blocks.
 func referring(raw []byte, ty Type, dims []int) []byte {
 	s := shape{typ: ty, size: ty.Size(), dims: dims, n: len(raw) / ty.Size(), choices: choicesFor(Default, ty, len(raw))}
+	s.price = prices[Max]
 	if s.size == 8 {
 		c := coder[uint64]{u: make([]uint64, s.n)}
 		loadBits64(c.u, raw)
@@ -292,13 +293,13 @@ func referring(raw []byte, ty Type, dims []int) []byte {
 }
 
 func writeReferences[T lane](s *shape, c *coder[T], raw []byte) []byte {
-	x := candidate[T]{mode: modeReferences, kind: mapOrder, y: lanesOf(nil, c.u, s), size: len(raw)}
+	x := candidate[T]{mode: modeReferences, kind: mapOrder, y: lanesOf(nil, c.u, s), most: len(raw)}
 	return c.write(s, nil, raw, &x, predict.Whole(s.n), false)
 }
 
 // contextual encodes a block in modeContexts, which the encoder does not try in small blocks.
 func contextual(raw []byte, ty Type, dims []int, pred predict.Predictor, l predict.Layout) []byte {
-	s := shape{typ: ty, size: ty.Size(), dims: dims, n: len(raw) / ty.Size(), choices: choicesFor(Thorough, ty, 1<<20)}
+	s := shape{typ: ty, size: ty.Size(), dims: dims, n: len(raw) / ty.Size(), choices: choicesFor(Max, ty, 1<<20)}
 	if s.size == 8 {
 		c := coder[uint64]{u: make([]uint64, s.n)}
 		loadBits64(c.u, raw)

@@ -12,6 +12,7 @@ import (
 // write appends a block with a layout. One in modeAdaptive that does not save enough is not appended.
 func (c *coder[T]) write(s *shape, dst, raw []byte, x *candidate[T], l predict.Layout, again bool) []byte {
 	start := len(dst)
+	c.form = x.formIn(l != predict.Whole(s.n), again)
 	flags := byte(s.specials)
 	if x.pred.IsFloat() {
 		flags |= flagFloat
@@ -52,8 +53,8 @@ func (c *coder[T]) write(s *shape, dst, raw []byte, x *candidate[T], l predict.L
 		a := &c.adapt
 		a.spans = spans(a.spans, &s.mask, 0, s.n)
 		most := math.MaxInt
-		if x.size > 0 {
-			most = s.mostAdaptive(x.size) - (len(w.Dst) - start)
+		if x.most > 0 {
+			most = x.most - (len(w.Dst) - start)
 		}
 		dst, ok := a.Encode(w.Dst, c.uncut(s, x, l), a.spans, near(s.dims), most)
 		if w.Dst = nil; !ok {
@@ -76,12 +77,31 @@ func (c *coder[T]) write(s *shape, dst, raw []byte, x *candidate[T], l predict.L
 		r = c.lits
 	}
 	if x.mode == modeReferences {
-		c.references(s, x, r)
+		c.references(s, x, start, r)
 	} else {
 		w.Write(r, false)
 	}
 	dst, w.Dst = w.Dst, nil
 	return dst
+}
+
+// formIn returns the form in which the candidate is written.
+func (x *candidate[T]) formIn(cells, again bool) form {
+	switch {
+	case x.mode == modeAdaptive:
+		return formAdaptive
+	case x.mode == modeContexts && cells:
+		return formColumns
+	case x.mode == modeContexts:
+		return formContexts
+	case x.mode == modeReferences:
+		return formReferences
+	case again:
+		return formRepeats
+	case cells:
+		return formCells
+	}
+	return formGroups
 }
 
 // appendPatches appends elements that are stored separately.

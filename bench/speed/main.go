@@ -41,12 +41,12 @@ var (
 )
 
 func main() {
-	levels := map[string]lorenz.Level{"fast": lorenz.Fast, "default": lorenz.Default, "thorough": lorenz.Thorough, "max": lorenz.Max}
+	levels := map[string]lorenz.Level{"fast": lorenz.Fast, "default": lorenz.Default, "max": lorenz.Max}
 	name := "default"
-	flag.Func("level", "effort: fast, default, thorough or max (default \"default\")", func(s string) error {
+	flag.Func("level", "effort: fast, default or max (default \"default\")", func(s string) error {
 		l, ok := levels[s]
 		if !ok {
-			return fmt.Errorf("expected a level of fast, default, thorough or max, found %q", s)
+			return fmt.Errorf("expected a level of fast, default or max, found %q", s)
 		}
 		level, name = l, s
 		return nil

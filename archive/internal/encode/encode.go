@@ -52,7 +52,7 @@ type constBlock struct {
 // NewEncoder returns an encoder with the observer of ctx.
 func NewEncoder(ctx context.Context, l *plan.Resolved) *Encoder {
 	e := &Encoder{L: l, chains: read.NewChains(l)}
-	e.chains.Thorough, e.chains.Observer = plan.Thorough(l.Image.Size), observer.Of[filters.Observer](ctx)
+	e.chains.Observer = observer.Of[filters.Observer](ctx)
 	if e.chains.Observer == nil {
 		e.memo = make([]constBlock, len(l.Filters))
 	}

@@ -153,7 +153,7 @@ func (o *Options) targets(size int64) (all []int64, from int64) {
 	case !o.OwnBlock:
 	case o.Preset == Max:
 		return []int64{o.Block, DefaultBlock, 64 << 10}, shorterFrom
-	case o.Preset == Default && plan.Thorough(size):
+	case o.Preset == Default && size < plan.SmallImage:
 		return []int64{o.Block, MaxPresetBlock}, wholeTargets*o.Block + 1 // shorter ones may have one block: paysWhole
 	}
 	return nil, 0

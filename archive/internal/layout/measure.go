@@ -73,9 +73,6 @@ func (m *measure) stored(raw []byte, c filters.Chain, g *plan.Geometry) (int64, 
 	if err != nil {
 		return 0, err
 	}
-	if plan.Thorough(m.size) {
-		coder = coder.Thorough()
-	}
 	coder = coder.Observed(observer.Of[filters.Observer](m.ctx), "")
 	sum := int64(0)
 	for b := range g.Blocks {

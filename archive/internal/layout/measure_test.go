@@ -11,7 +11,7 @@ import (
 )
 
 // TestTrialsStop checks that trials look at the context for each block, since one at the level
-// Thorough may take long.
+// Max may take long.
 func TestTrialsStop(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

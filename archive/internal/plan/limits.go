@@ -34,13 +34,8 @@ const (
 // can be made again in a smaller layout.
 const SmallImage = 8 << 20
 
-// TinyImage is the size up to which the structure of an archive matters more than its blocks, so that
-// these get no more work than usual, and the header less.
+// TinyImage is the size up to which the header gets less work: docs/FORMAT.md, "Choices by trial".
 const TinyImage = 64 << 10
-
-// Thorough reports whether the blocks of an image of size bytes are encoded with more work:
-// docs/FORMAT.md, "Choices by trial". All of them are decoded in a moment even if that is slow.
-func Thorough(size int64) bool { return TinyImage < size && size < SmallImage }
 
 // liveEvery is the number of small steps after which a loop checks its context.
 const liveEvery = 1024

@@ -41,7 +41,6 @@ func newDecoder(a *opening.Archive, l *limits, workers int, most int64) decoder 
 
 // Chains are the coders of a plan's chains. They are safe for concurrent use.
 type Chains struct {
-	Thorough bool             // encode with more work: [filters.Coder.Thorough]
 	Observer filters.Observer // of all coders, or nil
 
 	l      *plan.Resolved
@@ -61,9 +60,6 @@ func (c *Chains) Coder(chain, v int) (*filters.Coder, error) {
 		var err error
 		if coder, err = filters.NewCoder(c.l.Filters[chain]); err != nil {
 			return nil, err
-		}
-		if c.Thorough {
-			coder = coder.Thorough()
 		}
 		c.coders[chain].Store(coder)
 	}
