@@ -9,7 +9,7 @@ import (
 )
 
 // beside are the folders in cmd/cdfz/internal that are no verbs.
-var beside = []string{"cataloguefile", "choices", "cli", "formats", "fusefs", "hdf5plugin", "parquet"}
+var beside = []string{"cataloguefile", "choices", "cli", "formats", "fusefs", "parquet"}
 
 // roof lists the packages that each package in cmd/cdfz/internal may import, where ./ stands for that folder. A
 // package may also import what lies below it, and a verb cli and what lies below cli. These are left out.
@@ -17,7 +17,7 @@ var roof = map[string][]string{
 	// What several verbs use.
 	"cataloguefile": {"archive", "cdf3", "cf", "internal/atomicfile", "./parquet", "slab"}, // catalogue and find
 	"choices":       {"archive", "cdf3", "filters", "lorenz"},                              // info and the page of serve
-	"cli":           {"archive", "archive/parity", "cdf3", "./hdf5plugin", "filters", "internal/atomicfile", "internal/kept", "internal/observer", "internal/runlog", "internal/storage", "remote", "internal/s3", "internal/discovery"},
+	"cli":           {"archive", "archive/parity", "cdf3", "internal/hdf5plugin", "filters", "internal/atomicfile", "internal/kept", "internal/observer", "internal/runlog", "internal/storage", "remote", "internal/s3", "internal/discovery"},
 	"cli/chains": {"archive", "cdf3", "./cli", "./cli/display", "./cli/terminal", "filters",
 		"internal/spec", "internal/discovery"},
 	"cli/display": {},
@@ -45,7 +45,6 @@ var roof = map[string][]string{
 	"formats/refs":    {"archive", "archive/joined", "filters", "internal/atomicfile", "./parquet"},
 	"formats/zarr":    {"archive", "cdf3", "filters", "filters/all", "internal/atomicfile"},                                                                           // writes blosc
 	"fusefs":          {"archive", "archive/archivefs", "archive/archivefs/joinedfiles", "internal/ahead", "internal/nofollow", "internal/retry", "internal/storage"}, // mount and run
-	"hdf5plugin":      {"filters", "filters/all", "internal/hostproto", "internal/discovery"},                                                                         // cli loads plugins for all verbs
 	"parquet":         {"internal/ioat"},                                                                                                                              // cataloguefile and references
 
 	// What one verb uses.
@@ -73,7 +72,7 @@ var roof = map[string][]string{
 	"join":      {"archive/joined", "remote"},
 	"mount":     {"./fusefs"},
 	"parity":    {"archive", "archive/parity", "archive/verify", "internal/atomicfile"},
-	"plugins":   {"./hdf5plugin", "filters"},
+	"plugins":   {"internal/hdf5plugin", "filters"},
 	"receipts":  {"archive", "archive/verify", "internal/storage", "remote"},
 	"repair":    {"archive", "archive/repair", "archive/verify", "internal/ioat", "internal/runlog", "internal/urls", "remote", "internal/s3"},
 	"restore":   {"archive", "archive/parity", "archive/repair", "internal/atomicfile", "internal/runlog", "internal/s3"},

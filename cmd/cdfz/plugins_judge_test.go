@@ -35,8 +35,8 @@ func newPluginRun(t *testing.T) (p *pluginRun, plugins, log string) {
 	build("go", "build", "-tags", "plugins", "-o", filepath.Join(dir, "bin", "cdfz-plugin-host"), "../cdfz-plugin-host")
 	plugins = filepath.Join(dir, "plugins")
 	require.NoError(t, os.Mkdir(plugins, 0o755))
-	build("gcc", "-shared", "-fPIC", "-w", "-DFILTER=40001", "-DCODEC=40001", "-o", filepath.Join(plugins, "libfake.so"), "../../cmd/cdfz/internal/hdf5plugin/testdata/fake.c")
-	build("gcc", "-shared", "-fPIC", "-w", "-DFILTER=40002", "-DENCODER=0", "-o", filepath.Join(plugins, "libold.so"), "../../cmd/cdfz/internal/hdf5plugin/testdata/fake.c")
+	build("gcc", "-shared", "-fPIC", "-w", "-DFILTER=40001", "-DCODEC=40001", "-o", filepath.Join(plugins, "libfake.so"), "../../internal/hdf5plugin/testdata/fake.c")
+	build("gcc", "-shared", "-fPIC", "-w", "-DFILTER=40002", "-DENCODER=0", "-o", filepath.Join(plugins, "libold.so"), "../../internal/hdf5plugin/testdata/fake.c")
 	self, err := os.Executable()
 	require.NoError(t, err)
 	log = filepath.Join(dir, "log")
@@ -63,7 +63,7 @@ func (p *pluginRun) run(code int, args ...string) string {
 // CONTRIBUTING.md.
 func TestJudgePlugins(t *testing.T) {
 	p, plugins, log := newPluginRun(t)
-	fakeSource, err := filepath.Abs("../../cmd/cdfz/internal/hdf5plugin/testdata/fake.c")
+	fakeSource, err := filepath.Abs("../../internal/hdf5plugin/testdata/fake.c")
 	require.NoError(t, err)
 	image, err := os.ReadFile("../../testdata/classic/cdf2_climate.nc")
 	require.NoError(t, err)

@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/hdf5plugin"
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/internal/discovery"
+	"github.com/cdfz-format/cdfz/internal/hdf5plugin"
 )
 
 // PluginFolders returns the folders in which the user wants plugins to be searched.

@@ -13,8 +13,8 @@ import (
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/hdf5plugin"
 	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/internal/hdf5plugin"
 )
 
 // report is the JSON of the verb plugins.

@@ -1,15 +1,21 @@
 package hdf5plugin
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/cdfz-format/cdfz/filters"
 )
 
 // ErrHost reports that no process can load libraries: cdfz-plugin-host is missing, is of
-// another version, or does not exist for this system.
-var ErrHost = errors.New("plugins cannot be loaded")
+// another version, or does not exist for this system. It is a [filters.ErrUnavailable] too, so that
+// an archive that cannot be read without it does not count as damaged.
+var ErrHost error = hostError{}
+
+type hostError struct{}
+
+func (hostError) Error() string { return "plugins cannot be loaded" }
+
+func (hostError) Is(target error) bool { return target == filters.ErrUnavailable }
 
 // errorf makes an error of a kind of package filters. The kind is not part of the text, as in that package: the library
 // is to blame more often than a parameter.

@@ -27,7 +27,7 @@ type h5py struct {
 }
 
 func startH5py(t *testing.T, plugins string) *h5py {
-	cmd := exec.Command("/usr/bin/python3", "../../../../filters/all/testdata/judge_hdf5.py")
+	cmd := exec.Command("/usr/bin/python3", "../../filters/all/testdata/judge_hdf5.py")
 	cmd.Env = append(os.Environ(), "HDF5_PLUGIN_PATH="+plugins)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()

@@ -35,7 +35,7 @@ var host = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	path := filepath.Join(hostFolder, hostName)
-	out, err := exec.Command("go", "build", "-tags", "plugins", "-o", path, "../../../../cmd/cdfz-plugin-host").CombinedOutput()
+	out, err := exec.Command("go", "build", "-tags", "plugins", "-o", path, "../../cmd/cdfz-plugin-host").CombinedOutput()
 	if err != nil {
 		return string(out), err
 	}
@@ -448,6 +448,7 @@ func TestPluginRows(t *testing.T) {
 		o := Options{Folders: []string{dir}, Host: in("libtext.so")}
 		_, err := Open(&o)
 		require.ErrorIs(t, err, ErrHost)
+		require.ErrorIs(t, err, filters.ErrUnavailable)
 		o.Host = "/bin/true"
 		_, err = Open(&o)
 		require.ErrorIs(t, err, ErrHost)
@@ -466,7 +467,7 @@ func TestJudgeBrokenHost(t *testing.T) {
 	}
 	hello := greeting(hostproto.Version)
 	untagged := filepath.Join(dir, "untagged")
-	out, err := exec.Command("go", "build", "-o", untagged, "../../../../cmd/cdfz-plugin-host").CombinedOutput()
+	out, err := exec.Command("go", "build", "-o", untagged, "../../cmd/cdfz-plugin-host").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	for name, c := range map[string]struct{ script, text string }{
 		"length":  {`printf '\377\377\377\377' >&3`, "malformed message"},
