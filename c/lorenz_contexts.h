@@ -24,10 +24,13 @@ enum {
 	MOST_TAPS = 10, /* neighbours in earlier rows */
 	HALO = 2,       /* columns beside a stripe that are stored with it */
 	EDGE = HALO * STRIPES,
+	SPARE = 2 * STRIPES, /* bytes of words that a step may take */
+	MAGNITUDE = 22, /* where the magnitude of a slot is: the float without the bits that are 0 */
 	/* The sign in a mark, above the class. */
-	NEGATIVE = 0 << 8,
-	NO_SIGN = 1 << 8,
-	POSITIVE = 2 << 8
+	SIGN = 14,
+	NEGATIVE = 0 << SIGN,
+	NO_SIGN = 1 << SIGN,
+	POSITIVE = 2 << SIGN
 };
 
 /* The rows of a block, or of one of its columns. */
@@ -42,17 +45,18 @@ typedef struct {
 
 typedef struct {
 	uint32_t lut[EXPECTATIONS];                 /* the first slot of the table for each E */
-	uint32_t slots[MOST_TABLES * SLOTS];        /* slots of the class << 20 | slots of it before this one << 8 | class */
-	uint32_t signs[81 * 4];                     /* for each sign context: all slots, p for class 1, p for others */
+	uint32_t slots[MOST_TABLES * SLOTS];        /* magnitude << 22 | slots of the class - 1 << 11 | slots of it before this one */
+	uint32_t signs[32];                         /* for the signs 9 N + 3 B + NW: 5 bits for each W and class 1, 16 bits above for others */
+	int16_t bounds[MOST_TABLES][STRIPES];       /* for AVX2: boundaries + 2031 */
 	uint32_t states[STRIPES];
-	uint32_t moves[256][8];                     /* for AVX2: to which lanes words go */
 	float before[2][STRIPES];                   /* magnitudes of W and WW */
-	uint32_t west[STRIPES];                     /* the sign of W */
+	uint32_t west[STRIPES];                     /* 5 times the sign of W */
 	float weights[2 + MOST_TAPS];
 	uint64_t tap_rows[MOST_TAPS];
 	uint8_t tap[MOST_TAPS]; /* which neighbours these are */
 	int tap_columns[MOST_TAPS];
 	unsigned taps;                              /* that have a weight */
+	unsigned count;                             /* of tables */
 	shape block;
 	reader directory, columns; /* of the columns from the next one on */
 	uint64_t column;           /* the next one */
@@ -60,6 +64,8 @@ typedef struct {
 	uint64_t steps, whole, longer;              /* of a row: all, those with 16 elements, elements of the other */
 	uint64_t stride, ring;                      /* elements of a row that are stored, and rows */
 	const uint8_t *words, *words_end;
+	uint8_t ends[4 * SPARE];                    /* the last words, with others after them */
+	bool ending;                                /* words are these, and words_end is SPARE bytes late */
 	bits low;
 	bool has_zeros;
 	/* Scratch memory. */
@@ -177,9 +183,12 @@ static bool read_table(bits *b, uint32_t *slots, unsigned classes)
 	size[top] += SLOTS - sum;
 	if (size[top] < 1)
 		return false;
-	for (unsigned i = 0; i < count; i++)
+	for (unsigned i = 0; i < count; i++) {
+		uint32_t magnitude = first + i == 0 ? 0 : first + i + 254, entry = magnitude << MAGNITUDE | (uint32_t)(size[i] - 1) << 11;
 		for (int32_t k = 0; k < size[i]; k++)
-			*slots++ = (uint32_t)size[i] << 20 | (uint32_t)k << 8 | (first + i);
+			slots[k] = entry + (uint32_t)k;
+		slots += size[i];
+	}
 	return true;
 }
 
@@ -230,20 +239,26 @@ static bool read_tables(contexts *c, reader *in, unsigned width, uint64_t n)
 			return false;
 		for (uint64_t e = from; e < to; e++)
 			c->lut[e] = k * SLOTS;
+		for (unsigned q = 0; q < STRIPES; q++)
+			c->bounds[k][q] = (int16_t)(to + 2031);
 	}
+	for (unsigned k = count - 1; k < MOST_TABLES; k++)
+		for (unsigned q = 0; q < STRIPES; q++)
+			c->bounds[k][q] = INT16_MAX;
+	c->count = count;
 	bits b = {in->p, 0, (uint64_t)left(in) * 8};
 	for (unsigned k = 0; k < count; k++)
 		if (!read_table(&b, c->slots + k * SLOTS, 2 * width))
 			return false;
+	memset(c->signs, 0, sizeof c->signs);
 	for (unsigned i = 0; i < (s->dims == 1 ? 3 : 81); i++) {
 		/* With one dimension, the other three signs are always zero. */
-		uint32_t *p = c->signs + 4 * (s->dims == 1 ? 27 * i + 13 : i);
-		p[0] = SIGN_SLOTS;
-		for (unsigned k = 1; k < 3; k++) {
+		unsigned at = s->dims == 1 ? 13 : i % 27, west = s->dims == 1 ? i : i / 27;
+		for (unsigned k = 0; k < 2; k++) {
 			uint64_t set, v = SIGN_SLOTS / 2;
 			if (!bits_read(&b, 1, &set) || (set && (!bits_read(&b, 5, &v) || v == 0)))
 				return false;
-			p[k] = (uint32_t)v;
+			c->signs[at] |= (uint32_t)v << (5 * west + 16 * k);
 		}
 	}
 	c->has_zeros = options & 1;
@@ -307,6 +322,7 @@ static bool contexts_column(contexts *c, uint64_t column, unsigned width)
 		c->words = in->p;
 		in->p += 2 * words;
 		c->words_end = in->p;
+		c->ending = false;
 		low = left(in);
 		if (c->block.cut && (!read_uv(&c->directory, &low) || low > left(in)))
 			return false;
@@ -337,13 +353,6 @@ static bool contexts_column(contexts *c, uint64_t column, unsigned width)
 		c->mags[i] = 0;
 		c->marks[i] = NO_SIGN;
 	}
-#ifdef LORENZ_AVX2
-	for (unsigned i = 0; i < 256; i++) {
-		uint32_t lane = 0;
-		for (unsigned k = 0; k < 8; k++)
-			c->moves[i][k] = i >> k & 1 ? lane++ : 0;
-	}
-#endif
 	return true;
 }
 
@@ -352,7 +361,7 @@ static bool contexts_finished(const contexts *c)
 	for (unsigned q = 0; q < STRIPES; q++)
 		if (c->states[q] != 1 << 16)
 			return false;
-	return c->words == c->words_end && c->low.length - c->low.at < 8;
+	return c->words_end - c->words == (c->ending ? SPARE : 0) && c->low.length - c->low.at < 8;
 }
 
 /* Returns the first element of a row. */
@@ -361,15 +370,57 @@ static uint64_t row_element(const shape *s, uint64_t row)
 	return s->turned ? row : s->first + row / s->each * s->jump + row % s->each * s->row;
 }
 
-/* Marks the masked elements of a row, and returns how many elements are not masked. */
+#ifdef LORENZ_AVX2
+/* Marks the masked elements of eight steps. The kinds of the stripes begin at start. */
+static inline void contexts_active8(uint16_t *active, const uint8_t *kinds, const uint64_t start[STRIPES])
+{
+	__m128i a[8], b[8];
+	for (unsigned i = 0; i < 8; i++)
+		a[i] = _mm_unpacklo_epi8(_mm_loadl_epi64((const __m128i *)(kinds + start[i])), _mm_loadl_epi64((const __m128i *)(kinds + start[i + 8])));
+	for (unsigned i = 0; i < 4; i++) {
+		b[2 * i] = _mm_unpacklo_epi8(a[i], a[i + 4]);
+		b[2 * i + 1] = _mm_unpackhi_epi8(a[i], a[i + 4]);
+	}
+	for (unsigned i = 0; i < 4; i++) {
+		a[2 * i] = _mm_unpacklo_epi8(b[i], b[i + 4]);
+		a[2 * i + 1] = _mm_unpackhi_epi8(b[i], b[i + 4]);
+	}
+	for (unsigned i = 0; i < 4; i++) {
+		b[2 * i] = _mm_unpacklo_epi8(a[i], a[i + 4]);
+		b[2 * i + 1] = _mm_unpackhi_epi8(a[i], a[i + 4]);
+	}
+	for (unsigned i = 0; i < 8; i++) {
+		__m128i coded = _mm_cmpeq_epi8(b[i], _mm_setzero_si128());
+		_mm256_storeu_si256((__m256i *)(active + STRIPES * i), _mm256_cvtepi8_epi16(coded));
+	}
+}
+#endif
+
+/* Marks the masked elements of a row, if there are any, and returns how many elements are not
+ * masked. */
 static uint64_t contexts_mask(contexts *c, uint64_t row, const uint8_t *kinds)
 {
 	const shape *s = &c->s;
-	uint64_t i = row_element(s, row), step = s->turned ? s->rows : 1, unmasked = 0;
+	uint64_t first = row_element(s, row), step = s->turned ? s->rows : 1, unmasked = 0, done = 0;
+	if (step == 1) {
+		for (uint64_t j = 0; j < s->row; j++)
+			unmasked += kinds[first + j] == 0;
+		if (unmasked == 0 || unmasked == s->row)
+			return unmasked;
+	}
+	uint64_t start[STRIPES];
+	for (uint64_t q = 0; q < STRIPES; q++)
+		start[q] = first + (q * c->whole + (q < c->longer ? q : c->longer)) * step;
+#ifdef LORENZ_AVX2
+	for (; step == 1 && c->whole - done >= 8; done += 8)
+		contexts_active8(c->active + STRIPES * done, kinds + done, start);
+#endif
+	unmasked = step == 1 ? unmasked : 0;
 	for (unsigned q = 0; q < STRIPES; q++)
-		for (uint64_t j = 0; j < c->whole + (q < c->longer); j++, i += step) {
-			c->active[j * STRIPES + q] = kinds[i] == 0 ? 0xffff : 0;
-			unmasked += kinds[i] == 0;
+		for (uint64_t j = done; j < c->whole + (q < c->longer); j++) {
+			bool coded = kinds[start[q] + j * step] == 0;
+			c->active[j * STRIPES + q] = coded ? 0xffff : 0;
+			unmasked += step > 1 && coded;
 		}
 	for (uint64_t q = c->longer; c->longer > 0 && q < STRIPES; q++)
 		c->active[c->whole * STRIPES + q] = 0;
@@ -396,31 +447,30 @@ static void contexts_sums(contexts *c, uint64_t row)
 	}
 }
 
-/* Copies elements within a row. */
-static void contexts_move(contexts *c, uint64_t to, uint64_t from, uint64_t count)
+/* Copies the columns beside each stripe of a row to where they are stored with it. */
+static ALWAYS_INLINE void contexts_edges_as(void *elements, unsigned size, uint64_t whole, uint64_t longer)
 {
-	memcpy(c->mags + to, c->mags + from, count * sizeof *c->mags);
-	memcpy(c->marks + to, c->marks + from, count * sizeof *c->marks);
+	uint8_t *row = elements;
+#define AT(j, q) (row + ((int64_t)(j) * STRIPES + (int64_t)(q)) * size)
+	for (int64_t k = 1; k <= HALO; k++) {
+		/* Of the stripe before, the last elements; of the first one, its first. */
+		for (uint64_t q = STRIPES - 1; q > 0; q--)
+			memcpy(AT(-k, q), AT((int64_t)(whole + (q <= longer)) - k, q - 1), size);
+		memcpy(AT(-k, 0), row, size);
+	}
+	for (uint64_t k = 0; k < HALO; k++) {
+		/* Of the stripe after, the first elements; of the last one, its last. */
+		for (uint64_t q = 0; q < STRIPES - 1; q++)
+			memcpy(AT(whole + (q < longer) + k, q), AT(k, q + 1), size);
+		memcpy(AT(whole + k, STRIPES - 1), AT(whole - 1, STRIPES - 1), size);
+	}
+#undef AT
 }
 
-/* Copies the columns beside each stripe of a row to where they are stored with it. */
 static void contexts_edges(contexts *c, uint64_t at)
 {
-	uint64_t longer = c->longer, others = STRIPES - 1 - longer;
-	for (unsigned k = 1; k <= HALO; k++) {
-		/* Of the stripe before, the last elements; of the first one, its first. */
-		uint64_t to = at - k * STRIPES, from = at + (c->whole - k) * STRIPES;
-		contexts_move(c, to, at, 1);
-		contexts_move(c, to + 1, from + STRIPES, longer);
-		contexts_move(c, to + 1 + longer, from + longer, others);
-	}
-	for (unsigned k = 0; k < HALO; k++) {
-		/* Of the stripe after, the first elements; of the last one, its last. */
-		uint64_t from = at + k * STRIPES, to = from + c->whole * STRIPES;
-		contexts_move(c, to + longer, from + longer + 1, others);
-		contexts_move(c, to + STRIPES, from + 1, longer);
-		contexts_move(c, to + STRIPES - 1, at + c->whole * STRIPES - 1, 1);
-	}
+	contexts_edges_as(c->mags + at, sizeof *c->mags, c->whole, c->longer);
+	contexts_edges_as(c->marks + at, sizeof *c->marks, c->whole, c->longer);
 }
 
 /* Sets a row of which all elements are masked. */
@@ -434,11 +484,27 @@ static void contexts_skip(contexts *c, uint64_t row)
 	contexts_edges(c, at);
 }
 
+/* Sees to it that a step can read words without looking where they end. Returns false if they
+ * have ended. */
+static inline bool contexts_ready(contexts *c)
+{
+	size_t rest = (size_t)(c->words_end - c->words);
+	if (rest >= SPARE)
+		return true;
+	if (c->ending)
+		return false;
+	memset(c->ends, 0, sizeof c->ends);
+	memcpy(c->ends, c->words, rest);
+	c->words = c->ends;
+	c->words_end = c->ends + rest + SPARE;
+	c->ending = true;
+	return true;
+}
+
 /* Decodes one step of a row, whose elements are at place at, with those of row - 1 at north
  * and those with the third sign at below. What differs from element to element is computed
- * without branches, which would be predicted badly. If plenty, there are words for all. */
-static ALWAYS_INLINE bool contexts_step_as(contexts *c, uint64_t j, unsigned width, uint64_t at, uint64_t north, uint64_t below, bool masked,
-	bool plenty)
+ * without branches, which would be predicted badly. */
+static ALWAYS_INLINE void contexts_step(contexts *c, uint64_t j, unsigned width, uint64_t at, uint64_t north, uint64_t below, bool masked)
 {
 	uint64_t o = j * STRIPES;
 	const uint16_t *n = c->marks + north + o, *b = c->marks + below + o;
@@ -451,98 +517,106 @@ static ALWAYS_INLINE bool contexts_step_as(contexts *c, uint64_t j, unsigned wid
 		if (masked && c->active[o + q] == 0) {
 			mags[q] = c->before[1][q] = c->before[0][q];
 			marks[q] = NO_SIGN;
-			c->west[q] = 1;
+			c->west[q] = 5;
 			continue;
 		}
 		float v = sums[q] + ww * c->before[1][q];
 		v += 1;
 		v += w * c->before[0][q];
-		uint32_t e, x = c->states[q], f;
+		uint32_t e, x = c->states[q];
 		memcpy(&e, &v, 4);
-		uint32_t t = c->slots[c->lut[((e >> 19) - 2032) % EXPECTATIONS] + x % SLOTS], class = t & 255;
-		x = (t >> 20) * (x >> 11) + (t >> 8 & 4095);
-		uint32_t signs = c->west[q] * 27 + (uint32_t)(n[q] >> 8) * 9 + (uint32_t)(b[q] >> 8) * 3 + (n[(int)q - STRIPES] >> 8);
-		uint32_t p = c->signs[signs * 4 + (class < 2 ? class : 2)], z = x % SIGN_SLOTS;
-		uint32_t negative = 0 - (uint32_t)(z < p), some = 0 - (uint32_t)(class != 0); /* all bits or none */
+		uint32_t t = c->slots[c->lut[((e >> 19) - 2032) % EXPECTATIONS] + x % SLOTS], m = t >> MAGNITUDE, f = m << MAGNITUDE;
+		x = ((t >> 11) % SLOTS + 1) * (x >> 11) + t % SLOTS;
+		uint32_t some = 0 - (uint32_t)(m != 0); /* all bits or none */
+		uint32_t signs = (uint32_t)(n[q] >> SIGN) * 9 + (uint32_t)(b[q] >> SIGN) * 3 + (n[(int)q - STRIPES] >> SIGN);
+		/* Class 0 is as if positive and sure. */
+		uint32_t p = (c->signs[signs] >> (c->west[q] + (m >> 8 << 4))) % SIGN_SLOTS & some, z = x % SIGN_SLOTS;
+		uint32_t negative = 0 - (uint32_t)(z < p);
 		x = (((p ^ (SIGN_SLOTS - p)) & negative) ^ (SIGN_SLOTS - p)) * (x >> 5) + z - (p & ~negative);
 		uint32_t sign = (~negative & some & 2) | (~some & 1), need = x >> 16 == 0;
-		if (plenty) {
-			x = x << (need * 16) | ((words[0] | (uint32_t)words[1] << 8) & (0 - need));
-			words += 2 * need;
-		} else if (need) {
-			if (words == c->words_end)
-				return false;
-			x = x << 16 | words[0] | (uint32_t)words[1] << 8;
-			words += 2;
-		}
+		x = x << (need * 16) | ((words[0] | (uint32_t)words[1] << 8) & (0 - need));
+		words += 2 * need;
 		c->states[q] = x;
 		c->before[1][q] = c->before[0][q];
-		f = (class + 254) << 22 & some;
 		memcpy(&c->before[0][q], &f, 4);
 		memcpy(&mags[q], &f, 4);
-		c->west[q] = sign;
-		marks[q] = (uint16_t)(sign << 8 | class);
+		c->west[q] = 5 * sign;
+		marks[q] = (uint16_t)(sign << SIGN | ((m - 254) & some));
 	}
 	c->words = words;
-	return true;
-}
-
-static inline bool contexts_step(contexts *c, uint64_t j, unsigned width, uint64_t at, uint64_t north, uint64_t below, bool masked)
-{
-	if (c->words_end - c->words < 2 * STRIPES)
-		return contexts_step_as(c, j, width, at, north, below, masked, false);
-	if (masked || width < STRIPES)
-		return contexts_step_as(c, j, width, at, north, below, masked, true);
-	return contexts_step_as(c, j, STRIPES, at, north, below, false, true);
 }
 
 #ifdef LORENZ_AVX2
+/* For each set of lanes, which of the next words each of them gets. */
+#define MOVE(i, k) ((i) >> (k) & 1 ? __builtin_popcount((i) & ((1 << (k)) - 1)) : 0)
+#define MOVES1(i) {MOVE(i, 0), MOVE(i, 1), MOVE(i, 2), MOVE(i, 3), MOVE(i, 4), MOVE(i, 5), MOVE(i, 6), MOVE(i, 7)}
+#define MOVES4(i) MOVES1(i), MOVES1((i) + 1), MOVES1((i) + 2), MOVES1((i) + 3)
+#define MOVES16(i) MOVES4(i), MOVES4((i) + 4), MOVES4((i) + 8), MOVES4((i) + 12)
+#define MOVES64(i) MOVES16(i), MOVES16((i) + 16), MOVES16((i) + 32), MOVES16((i) + 48)
+static const uint8_t moves[256][8] = {MOVES64(0), MOVES64(64), MOVES64(128), MOVES64(192)};
+
 /* Half of a step: eight stripes in registers. */
 typedef struct {
-	__m256i x, west; /* 27 times the sign */
+	__m256i x, west; /* 5 times the sign */
 	__m256 m1, m2;
 } half;
 
-static ALWAYS_INLINE __m256i contexts_half(const contexts *c, half *h, __m256 sum, __m256i other, const uint8_t **words, bool masked,
-	__m256i active)
+/* Adds what is known of the expectations from the row itself to sums of neighbours, and returns their upper bits. */
+static ALWAYS_INLINE __m256i contexts_expect(const contexts *c, const half *h, const float *sums)
 {
-	const __m256i one = _mm256_set1_epi32(1), zero = _mm256_setzero_si256();
-	__m256 v = _mm256_add_ps(sum, _mm256_mul_ps(_mm256_set1_ps(c->weights[1]), h->m2));
+	__m256 v = _mm256_add_ps(_mm256_loadu_ps(sums), _mm256_mul_ps(_mm256_set1_ps(c->weights[1]), h->m2));
 	v = _mm256_add_ps(v, _mm256_set1_ps(1.0f));
 	v = _mm256_add_ps(v, _mm256_mul_ps(_mm256_set1_ps(c->weights[0]), h->m1));
-	__m256i e = _mm256_sub_epi32(_mm256_srli_epi32(_mm256_castps_si256(v), 19), _mm256_set1_epi32(2032));
-	if (masked) /* the sum of a stripe without an element can be anything */
-		e = _mm256_and_si256(e, _mm256_set1_epi32(EXPECTATIONS - 1));
-	__m256i table = _mm256_i32gather_epi32((const int *)c->lut, e, 4);
-	__m256i slot = _mm256_add_epi32(table, _mm256_and_si256(h->x, _mm256_set1_epi32(SLOTS - 1)));
-	__m256i t = _mm256_i32gather_epi32((const int *)c->slots, slot, 4), class = _mm256_and_si256(t, _mm256_set1_epi32(255));
-	__m256i y = _mm256_mullo_epi32(_mm256_srli_epi32(t, 20), _mm256_srli_epi32(h->x, 11));
-	y = _mm256_add_epi32(y, _mm256_and_si256(_mm256_srli_epi32(t, 8), _mm256_set1_epi32(4095)));
-	__m256i signs = _mm256_slli_epi32(_mm256_add_epi32(h->west, other), 2);
-	signs = _mm256_add_epi32(signs, _mm256_min_epi32(class, _mm256_set1_epi32(2)));
-	__m256i p = _mm256_i32gather_epi32((const int *)c->signs, signs, 4);
-	__m256i z = _mm256_and_si256(y, _mm256_set1_epi32(SIGN_SLOTS - 1)), negative = _mm256_cmpgt_epi32(p, z);
-	__m256i part = _mm256_blendv_epi8(_mm256_sub_epi32(_mm256_set1_epi32(SIGN_SLOTS), p), p, negative);
-	y = _mm256_add_epi32(_mm256_mullo_epi32(part, _mm256_srli_epi32(y, 5)), _mm256_sub_epi32(z, _mm256_andnot_si256(negative, p)));
-	__m256i no_bits = _mm256_cmpeq_epi32(class, zero), need = _mm256_cmpeq_epi32(_mm256_srli_epi32(y, 16), zero);
-	__m256i sign = _mm256_or_si256(_mm256_andnot_si256(negative, _mm256_set1_epi32(2)), _mm256_and_si256(no_bits, one));
-	__m256i f = _mm256_andnot_si256(no_bits, _mm256_slli_epi32(_mm256_add_epi32(class, _mm256_set1_epi32(254)), 22));
+	return _mm256_srli_epi32(_mm256_castps_si256(v), 19);
+}
+
+/* Chooses the eighths of a, or of b where the sign of mask is set. */
+static ALWAYS_INLINE __m256i choose8(__m256i a, __m256i b, __m256i mask)
+{
+	return _mm256_castps_si256(_mm256_blendv_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), _mm256_castsi256_ps(mask)));
+}
+
+/* Decodes half of a step, given - 2048 times the contexts, and the numbers of the signs. Returns
+ * 254 more than the classes, or 0, and the signs << 14. */
+static ALWAYS_INLINE __m256i contexts_half(const contexts *c, half *h, __m256i context, __m256i signs, const uint8_t **words, bool masked,
+	__m256i active)
+{
+	const __m256i zero = _mm256_setzero_si256(), slot = _mm256_set1_epi32(SLOTS - 1), last = _mm256_set1_epi32(SIGN_SLOTS - 1);
+	__m256i t = _mm256_i32gather_epi32((const int *)c->slots, _mm256_sub_epi32(_mm256_and_si256(h->x, slot), context), 4);
+	const __m256i *table = (const __m256i *)c->signs;
+	__m256i third = _mm256_slli_epi32(signs, 28), p;
+	p = choose8(choose8(_mm256_permutevar8x32_epi32(_mm256_loadu_si256(table), signs),
+		_mm256_permutevar8x32_epi32(_mm256_loadu_si256(table + 1), signs), third),
+		choose8(_mm256_permutevar8x32_epi32(_mm256_loadu_si256(table + 2), signs),
+		_mm256_permutevar8x32_epi32(_mm256_loadu_si256(table + 3), signs), third), _mm256_slli_epi32(signs, 27));
+	p = _mm256_srlv_epi32(p, h->west);
+	__m256i x = _mm256_srli_epi32(h->x, 11);
+	__m256i y = _mm256_mullo_epi32(_mm256_and_si256(_mm256_srli_epi32(t, 11), slot), x);
+	y = _mm256_add_epi32(y, _mm256_add_epi32(x, _mm256_and_si256(t, slot)));
+	__m256i f = _mm256_and_si256(t, _mm256_set1_epi32(511 << MAGNITUDE)), none = _mm256_cmpeq_epi32(f, zero);
+	/* The second highest bit is that of classes above 1. Class 0 is as if positive and sure. */
+	p = choose8(p, _mm256_srli_epi32(p, 16), _mm256_add_epi32(t, t));
+	p = _mm256_andnot_si256(none, _mm256_and_si256(p, last));
+	__m256i z = _mm256_and_si256(y, last), part = _mm256_mullo_epi32(_mm256_srli_epi32(y, 5), p), negative = _mm256_cmpgt_epi32(p, z);
+	y = choose8(_mm256_sub_epi32(_mm256_sub_epi32(y, part), p), _mm256_add_epi32(part, z), negative);
+	__m256i west = choose8(_mm256_andnot_si256(negative, _mm256_set1_epi32(10)), _mm256_set1_epi32(5), none);
+	__m256i need = _mm256_cmpeq_epi32(_mm256_srli_epi32(y, 16), zero);
 	if (masked) {
 		need = _mm256_and_si256(need, active);
-		y = _mm256_blendv_epi8(h->x, y, active);
-		f = _mm256_blendv_epi8(_mm256_castps_si256(h->m1), f, active);
-		sign = _mm256_blendv_epi8(one, sign, active);
-		class = _mm256_and_si256(class, active);
+		t = _mm256_and_si256(t, active);
+		y = choose8(h->x, y, active);
+		f = choose8(_mm256_castps_si256(h->m1), f, active);
+		west = choose8(_mm256_set1_epi32(5), west, active);
 	}
 	unsigned mask = (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(need));
 	__m256i w = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)*words));
-	w = _mm256_permutevar8x32_epi32(w, _mm256_loadu_si256((const __m256i *)c->moves[mask]));
+	w = _mm256_permutevar8x32_epi32(w, _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)moves[mask])));
 	*words += 2 * __builtin_popcount(mask);
-	h->x = _mm256_blendv_epi8(y, _mm256_or_si256(_mm256_slli_epi32(y, 16), w), need);
+	h->x = choose8(y, _mm256_or_si256(_mm256_slli_epi32(y, 16), w), need);
 	h->m2 = h->m1;
 	h->m1 = _mm256_castsi256_ps(f);
-	h->west = _mm256_mullo_epi32(sign, _mm256_set1_epi32(27));
-	return _mm256_or_si256(class, _mm256_slli_epi32(sign, 8));
+	h->west = west;
+	return _mm256_or_si256(_mm256_srli_epi32(t, MAGNITUDE), _mm256_slli_epi32(west, 12));
 }
 
 /* Decodes steps of a row while there are surely words for them, and returns how many. In the
@@ -557,41 +631,54 @@ static ALWAYS_INLINE uint64_t contexts_steps(contexts *c, uint64_t at, uint64_t 
 		h[k].x = _mm256_loadu_si256((const __m256i *)(c->states + 8 * k));
 		h[k].m1 = _mm256_loadu_ps(c->before[0] + 8 * k);
 		h[k].m2 = _mm256_loadu_ps(c->before[1] + 8 * k);
-		h[k].west = _mm256_set1_epi32(27);
+		h[k].west = _mm256_set1_epi32(5);
 	}
 	const uint8_t *words = c->words;
 	uint64_t j = 0;
-	for (; j < c->steps && c->words_end - words >= 2 * STRIPES; j++) {
+	for (; j < c->steps && c->words_end - words >= SPARE; j++) {
 		uint64_t o = j * STRIPES;
-		__m256i n = _mm256_srli_epi16(_mm256_loadu_si256((const __m256i *)(c->marks + north + o)), 8);
-		__m256i b = _mm256_srli_epi16(_mm256_loadu_si256((const __m256i *)(c->marks + below + o)), 8);
-		__m256i nw = _mm256_srli_epi16(_mm256_loadu_si256((const __m256i *)(c->marks + north + o - STRIPES)), 8);
-		__m256i other = _mm256_add_epi16(_mm256_mullo_epi16(n, _mm256_set1_epi16(9)), _mm256_mullo_epi16(b, _mm256_set1_epi16(3)));
-		other = _mm256_add_epi16(other, nw);
-		__m256i other0 = _mm256_cvtepu16_epi32(_mm256_castsi256_si128(other));
-		__m256i other1 = _mm256_cvtepu16_epi32(_mm256_extracti128_si256(other, 1));
-		__m256 sum0 = _mm256_loadu_ps(c->sums + o), sum1 = _mm256_loadu_ps(c->sums + o + 8);
+		__m256i n = _mm256_srli_epi16(_mm256_loadu_si256((const __m256i *)(c->marks + north + o)), SIGN);
+		__m256i b = _mm256_srli_epi16(_mm256_loadu_si256((const __m256i *)(c->marks + below + o)), SIGN);
+		__m256i signs = _mm256_srli_epi16(_mm256_loadu_si256((const __m256i *)(c->marks + north + o - STRIPES)), SIGN);
+		signs = _mm256_add_epi16(signs, _mm256_mullo_epi16(n, _mm256_set1_epi16(9)));
+		signs = _mm256_add_epi16(signs, _mm256_mullo_epi16(b, _mm256_set1_epi16(3)));
+		__m256i signs0 = _mm256_cvtepu16_epi32(_mm256_castsi256_si128(signs));
+		__m256i signs1 = _mm256_cvtepu16_epi32(_mm256_extracti128_si256(signs, 1));
+		/* The context is the number of boundaries that are not above the expectation. */
+		__m256i e = _mm256_packus_epi32(contexts_expect(c, &h[0], c->sums + o), contexts_expect(c, &h[1], c->sums + o + 8));
+		__m256i even = _mm256_setzero_si256(), odd = even;
+		const __m256i *bound = (const __m256i *)c->bounds;
+		for (unsigned k = 0; k + 1 < c->count; k += 4, bound += 4) {
+			even = _mm256_add_epi16(even, _mm256_cmpgt_epi16(e, _mm256_loadu_si256(bound)));
+			odd = _mm256_add_epi16(odd, _mm256_cmpgt_epi16(e, _mm256_loadu_si256(bound + 1)));
+			even = _mm256_add_epi16(even, _mm256_cmpgt_epi16(e, _mm256_loadu_si256(bound + 2)));
+			odd = _mm256_add_epi16(odd, _mm256_cmpgt_epi16(e, _mm256_loadu_si256(bound + 3)));
+		}
+		e = _mm256_add_epi16(even, odd);
+		__m256i context0 = _mm256_srai_epi32(_mm256_unpacklo_epi16(_mm256_setzero_si256(), e), 5);
+		__m256i context1 = _mm256_srai_epi32(_mm256_unpackhi_epi16(_mm256_setzero_si256(), e), 5);
 		__m256i low, high;
 		if (masked || j == c->whole) {
 			__m256i active = _mm256_loadu_si256((const __m256i *)(masked ? c->active + o : tail));
-			low = contexts_half(c, &h[0], sum0, other0, &words, true, _mm256_cvtepi16_epi32(_mm256_castsi256_si128(active)));
-			high = contexts_half(c, &h[1], sum1, other1, &words, true, _mm256_cvtepi16_epi32(_mm256_extracti128_si256(active, 1)));
+			low = contexts_half(c, &h[0], context0, signs0, &words, true, _mm256_cvtepi16_epi32(_mm256_castsi256_si128(active)));
+			high = contexts_half(c, &h[1], context1, signs1, &words, true, _mm256_cvtepi16_epi32(_mm256_extracti128_si256(active, 1)));
 		} else {
-			low = contexts_half(c, &h[0], sum0, other0, &words, false, n);
-			high = contexts_half(c, &h[1], sum1, other1, &words, false, n);
+			low = contexts_half(c, &h[0], context0, signs0, &words, false, n);
+			high = contexts_half(c, &h[1], context1, signs1, &words, false, n);
 		}
 		_mm256_storeu_ps(c->mags + at + o, h[0].m1);
 		_mm256_storeu_ps(c->mags + at + o + 8, h[1].m1);
-		_mm256_storeu_si256((__m256i *)(c->marks + at + o), _mm256_permute4x64_epi64(_mm256_packus_epi32(low, high), 0xd8));
+		__m256i marks = _mm256_permute4x64_epi64(_mm256_packus_epi32(low, high), 0xd8);
+		__m256i class = _mm256_subs_epu16(_mm256_and_si256(marks, _mm256_set1_epi16(511)), _mm256_set1_epi16(254));
+		marks = _mm256_or_si256(class, _mm256_and_si256(marks, _mm256_set1_epi16((int16_t)(3 << SIGN))));
+		_mm256_storeu_si256((__m256i *)(c->marks + at + o), marks);
 	}
 	for (unsigned k = 0; k < 2; k++) {
 		_mm256_storeu_si256((__m256i *)(c->states + 8 * k), h[k].x);
+		_mm256_storeu_si256((__m256i *)(c->west + 8 * k), h[k].west);
 		_mm256_storeu_ps(c->before[0] + 8 * k, h[k].m1);
 		_mm256_storeu_ps(c->before[1] + 8 * k, h[k].m2);
 	}
-	if (j > 0)
-		for (unsigned q = 0; q < STRIPES; q++)
-			c->west[q] = c->marks[at + (j - 1) * STRIPES + q] >> 8;
 	c->words = words;
 	return j;
 }
@@ -611,14 +698,69 @@ static bool contexts_row(contexts *c, uint64_t row, bool masked)
 	contexts_sums(c, row);
 	for (unsigned q = 0; q < STRIPES; q++) {
 		c->before[0][q] = c->before[1][q] = c->mags[north + q];
-		c->west[q] = 1;
+		c->west[q] = 5;
 	}
+	if (c->words_end - c->words < SPARE && !contexts_ready(c))
+		return false;
 	uint64_t j = masked ? contexts_steps(c, at, north, below, true) : contexts_steps(c, at, north, below, false);
-	for (; j < c->steps; j++)
-		if (!contexts_step(c, j, j == c->whole ? (unsigned)c->longer : STRIPES, at, north, below, masked))
+	for (; j < c->steps; j++) {
+		if (!contexts_ready(c))
 			return false;
+		if (masked || j == c->whole)
+			contexts_step(c, j, j == c->whole ? (unsigned)c->longer : STRIPES, at, north, below, masked);
+		else
+			contexts_step(c, j, STRIPES, at, north, below, false);
+	}
 	contexts_edges(c, at);
 	return true;
 }
+
+#ifdef LORENZ_AVX2
+/* Writes the marks of eight steps of eight stripes to eight places. */
+static ALWAYS_INLINE void contexts_order8(const uint16_t *marks, uint16_t *line, const uint64_t start[8])
+{
+	__m128i a[8], b[8];
+	for (unsigned j = 0; j < 8; j++)
+		a[j] = _mm_loadu_si128((const __m128i *)(marks + STRIPES * j));
+	for (unsigned i = 0; i < 4; i++) {
+		b[2 * i] = _mm_unpacklo_epi16(a[2 * i], a[2 * i + 1]);
+		b[2 * i + 1] = _mm_unpackhi_epi16(a[2 * i], a[2 * i + 1]);
+	}
+	for (unsigned i = 0; i < 2; i++)
+		for (unsigned k = 0; k < 2; k++) {
+			a[4 * i + 2 * k] = _mm_unpacklo_epi32(b[4 * i + k], b[4 * i + 2 + k]);
+			a[4 * i + 2 * k + 1] = _mm_unpackhi_epi32(b[4 * i + k], b[4 * i + 2 + k]);
+		}
+	for (unsigned i = 0; i < 4; i++) {
+		_mm_storeu_si128((__m128i *)(line + start[2 * i]), _mm_unpacklo_epi64(a[i], a[4 + i]));
+		_mm_storeu_si128((__m128i *)(line + start[2 * i + 1]), _mm_unpackhi_epi64(a[i], a[4 + i]));
+	}
+}
+
+/* Writes the marks of a row in order to the memory of the sums, which are no longer needed. */
+static bool contexts_in_order(contexts *c, const uint16_t *marks)
+{
+	uint16_t *line = (uint16_t *)c->sums;
+	uint64_t start[STRIPES], done = 0;
+	for (uint64_t q = 0; q < STRIPES; q++)
+		start[q] = q * c->whole + (q < c->longer ? q : c->longer);
+	while (c->whole >= 8 && done < c->whole) {
+		done = done + 8 < c->whole ? done : c->whole - 8; /* the last ones again */
+		contexts_order8(marks + STRIPES * done, line + done, start);
+		contexts_order8(marks + STRIPES * done + 8, line + done, start + 8);
+		done += 8;
+	}
+	for (unsigned q = 0; q < STRIPES; q++)
+		for (uint64_t j = done; j < c->whole + (q < c->longer); j++)
+			line[start[q] + j] = marks[STRIPES * j + q];
+	return true;
+}
+#else
+static bool contexts_in_order(contexts *c, const uint16_t *marks)
+{
+	(void)c, (void)marks;
+	return false;
+}
+#endif
 
 #endif

@@ -379,19 +379,18 @@ static void FN(stride)(const view *v, uint64_t s, LANE *lanes)
 	}
 }
 
-/* Reads the low bits of a stripe of a row in mode 8 (section 17), whose marks are 16 apart, and
- * writes residuals that are step apart. i is the position of the first one. */
-static ALWAYS_INLINE bool FN(contexts_stripe)(contexts *c, const uint16_t *marks, uint64_t count, uint64_t i, LANE *r, uint64_t step,
-	bool has_zeros)
+/* Makes residuals of marks in mode 8 (section 17), which are apart elements apart, of their low
+ * bits and of t trailing zeros. */
+static ALWAYS_INLINE bool FN(contexts_low)(contexts *c, const uint16_t *marks, unsigned apart, uint64_t count, unsigned t, LANE *r, uint64_t step)
 {
 	bits low = c->low;
-	for (uint64_t j = 0, end = 0; j < count; j++, marks += STRIPES, r += step) {
+	for (uint64_t j = 0, end = 0; j < count; j++, marks += apart, r += step) {
 		if (j == end) { /* the bits of the next elements are all there, or each is checked */
 			end = count - j < 64 ? count : j + 64;
 			if (low.length - low.at < (end - j) * BITS + 128)
 				end = j;
 		}
-		unsigned class = *marks & 255, b = class < 4 ? 0 : (class >> 1) - 1, t = has_zeros ? c->zeros[(i + j) / GROUP] : 0;
+		unsigned class = *marks & 255, b = class < 4 ? 0 : (class >> 1) - 1;
 		LANE x = (LANE)(class - 2 * b) << b;
 		uint64_t y;
 		unsigned k = b > t ? b - t : 0;
@@ -403,11 +402,48 @@ static ALWAYS_INLINE bool FN(contexts_stripe)(contexts *c, const uint16_t *marks
 		}
 		if (end == j)
 			end++;
-		x += (LANE)y << (has_zeros ? t : 0);
+		x += (LANE)y << t;
 		LANE negative = 0 - (LANE)(*marks < NO_SIGN);
 		*r = (x ^ negative) - negative;
 	}
 	c->low = low;
+	return true;
+}
+
+/* The same for marks in order. i is the position of the first one. */
+static bool FN(contexts_ordered)(contexts *c, const uint16_t *marks, uint64_t count, uint64_t i, LANE *r)
+{
+	while (count > 0) {
+		uint64_t k = count < GROUP - i % GROUP || !c->has_zeros ? count : GROUP - i % GROUP;
+		unsigned t = c->has_zeros ? c->zeros[i / GROUP] : 0;
+		i += k;
+		count -= k;
+		while (k > 0) {
+			uint64_t done = FN(contexts_at_once)(&c->low, marks, k, t, r), n = k - done < 8 ? k - done : 8;
+			if (!FN(contexts_low)(c, marks + done, 1, n, t, r + done, 1))
+				return false;
+			marks += done + n;
+			r += done + n;
+			k -= done + n;
+		}
+	}
+	return true;
+}
+
+/* The same for a stripe, whose marks are STRIPES apart. Residuals are step apart. */
+static bool FN(contexts_stripe)(contexts *c, const uint16_t *marks, uint64_t count, uint64_t i, LANE *r, uint64_t step)
+{
+	if (!c->has_zeros && step == 1)
+		return FN(contexts_low)(c, marks, STRIPES, count, 0, r, 1);
+	while (count > 0) {
+		uint64_t k = count < GROUP - i % GROUP ? count : GROUP - i % GROUP;
+		if (!FN(contexts_low)(c, marks, STRIPES, k, c->has_zeros ? c->zeros[i / GROUP] : 0, r, step))
+			return false;
+		i += k;
+		count -= k;
+		marks += k * STRIPES;
+		r += k * step;
+	}
 	return true;
 }
 
@@ -425,11 +461,14 @@ static bool FN(contexts_read)(contexts *c, const uint8_t *kinds, uint64_t rows, 
 		const uint16_t *marks = c->marks + row_at(c, row);
 		uint64_t i = row * s->row, step = s->turned ? s->rows : 1;
 		LANE *to = s->turned ? r + row : r + row / s->each * jump + row % s->each * s->row;
+		if (!s->turned && contexts_in_order(c, marks)) {
+			if (!FN(contexts_ordered)(c, (const uint16_t *)c->sums, s->row, i, to))
+				return false;
+			continue;
+		}
 		for (unsigned q = 0; q < STRIPES; q++) {
 			uint64_t count = c->whole + (q < c->longer);
-			if (!(c->has_zeros ? FN(contexts_stripe)(c, marks + q, count, i, to, step, true) :
-				s->turned ? FN(contexts_stripe)(c, marks + q, count, i, to, step, false) :
-				FN(contexts_stripe)(c, marks + q, count, i, to, 1, false)))
+			if (!FN(contexts_stripe)(c, marks + q, count, i, to, step))
 				return false;
 			i += count;
 			to += count * step;
@@ -490,12 +529,12 @@ static ALWAYS_INLINE void FN(scatter)(const unsigned count, LANE *y, const uint6
 	y[at[7]] = r[7];
 }
 
-/* Turns the residuals of a row into lanes with the float predictor, in several cells at
- * once, which begin at the places at. A cell may be there twice. Each element waits for the
- * one before it in its row, but cells do not wait for each other. north and past are the
- * distances to the row before and to the earlier plane, 0 if there is none. */
+/* Turns the residuals from element i to the one before end of a row into lanes with the float
+ * predictor, in several rows at once, which begin at the places at. A row may be there twice.
+ * Each element waits for the one before it in its row, but rows do not wait for each other. north
+ * and past are the distances to the row before and to the earlier plane, 0 if there is none. */
 static ALWAYS_INLINE void FN(float_rows)(const unsigned cells, const unsigned kind, LANE *y, const uint64_t at[8],
-	uint64_t north, uint64_t past, uint64_t length)
+	uint64_t north, uint64_t past, uint64_t i, uint64_t end)
 {
 	FLOAT w[8] = {0}, ww[8] = {0}, nw[8] = {0}, pw[8] = {0}, pnw[8] = {0}, p[8], n[8], b[8], bn[8];
 	LANE r[8];
@@ -503,7 +542,15 @@ static ALWAYS_INLINE void FN(float_rows)(const unsigned cells, const unsigned ki
 	const bool has_past = past > 0 && kind >= 2 && kind <= 4;
 	for (unsigned c = 0; c < cells; c++)
 		n[c] = b[c] = bn[c] = 0;
-	for (uint64_t i = 0; i < length; i++) {
+	for (unsigned c = 0; c < cells && i > 0; c++) {
+		const LANE *before = y + at[c] + i - 1;
+		w[c] = FN(float_of)(*before);
+		ww[c] = kind == 5 && i > 1 ? FN(float_of)(before[-1]) : 0;
+		nw[c] = has_north ? FN(float_of)(*(before - north)) : 0;
+		pw[c] = has_past ? FN(float_of)(*(before - past)) : 0;
+		pnw[c] = has_north && has_past ? FN(float_of)(*(before - past - north)) : 0;
+	}
+	for (; i < end; i++) {
 		if (has_north) {
 			FN(gather)(cells, r, y + i - north, at);
 			for (unsigned c = 0; c < cells; c++)
@@ -544,6 +591,21 @@ static ALWAYS_INLINE void FN(float_rows)(const unsigned cells, const unsigned ki
 	}
 }
 
+/* The same for eight rows of one cell, the first of which begins at y and is not that of the cell. Each is an element behind
+ * the one before it, so that it has what it needs of that. Two elements of each row are done before. */
+static ALWAYS_INLINE void FN(float_wave)(const unsigned kind, LANE *y, uint64_t row, uint64_t past)
+{
+	uint64_t at[8], zero[8] = {0};
+	for (uint64_t k = 0; k < 8; k++) {
+		at[k] = k * (row - 1);
+		FN(float_rows)(1, kind, y + k * row, zero, row, past, 0, 9 - k);
+	}
+	uint64_t i = 9 + FN(float_eights)(kind, y, row, past, 9, row);
+	FN(float_rows)(8, kind, y, at, row, past, i, row);
+	for (uint64_t k = 1; k < 8; k++)
+		FN(float_rows)(1, kind, y + k * row, zero, row, past, row - k, row);
+}
+
 /* Applies the float predictor (section 5). distance is 0 for kinds without one. */
 static ALWAYS_INLINE void FN(float_kind)(const view *v, const unsigned kind, uint64_t row, uint64_t distance, LANE *lanes)
 {
@@ -559,10 +621,16 @@ static ALWAYS_INLINE void FN(float_kind)(const view *v, const unsigned kind, uin
 				at[i] = (i < cells ? i : cells - 1) * v->cell;
 			for (uint64_t r = 0; r < length; r += row) {
 				uint64_t n = length - r < row ? length - r : row, north = r > 0 ? row : 0;
-				if (cells > 1)
-					FN(float_rows)(8, kind, plane + c + r, at, north, past, n);
-				else
-					FN(float_rows)(1, kind, plane + c + r, at, north, past, n);
+				if (cells > 1) {
+					FN(float_rows)(8, kind, plane + c + r, at, north, past, 0, n);
+					continue;
+				}
+				if (kind != 3 && north > 0 && row >= 16 && length - r >= 8 * row) {
+					FN(float_wave)(kind, plane + c + r, row, past);
+					r += 7 * row;
+					continue;
+				}
+				FN(float_rows)(1, kind, plane + c + r, at, north, past, 0, n);
 			}
 			c += cells > 1 ? cells * v->cell : length;
 		}

@@ -76,7 +76,200 @@ static inline void write_eight32(uint64_t kinds, const uint32_t value[3], uint8_
 	v = _mm256_blendv_epi8(_mm256_permutevar8x32_epi32(values, kind), v, _mm256_cmpeq_epi32(kind, _mm256_setzero_si256()));
 	_mm256_storeu_si256((__m256i *)out, v);
 }
+
+/* Swaps the rows and columns of eight vectors. */
+static ALWAYS_INLINE void transpose8(__m256 r[8])
+{
+	__m256 t[8], u[8];
+	for (unsigned i = 0; i < 8; i += 2) {
+		t[i] = _mm256_unpacklo_ps(r[i], r[i + 1]);
+		t[i + 1] = _mm256_unpackhi_ps(r[i], r[i + 1]);
+	}
+	for (unsigned i = 0; i < 8; i += 4)
+		for (unsigned j = 0; j < 2; j++) {
+			u[i + 2 * j] = _mm256_shuffle_ps(t[i + j], t[i + 2 + j], 0x44);
+			u[i + 2 * j + 1] = _mm256_shuffle_ps(t[i + j], t[i + 2 + j], 0xee);
+		}
+	for (unsigned i = 0; i < 4; i++) {
+		r[i] = _mm256_permute2f128_ps(u[i], u[i + 4], 0x20);
+		r[i + 4] = _mm256_permute2f128_ps(u[i], u[i + 4], 0x31);
+	}
+}
+
+/* Returns the floats that transform 0 makes of lanes. */
+static ALWAYS_INLINE __m256 floats_of(__m256i y)
+{
+	__m256i high = _mm256_srai_epi32(y, 31), top = _mm256_set1_epi32(INT32_MIN);
+	return _mm256_castsi256_ps(_mm256_xor_si256(_mm256_xor_si256(y, top), _mm256_andnot_si256(high, _mm256_set1_epi32(INT32_MAX))));
+}
+
+/* Loads lanes of eight rows, of which each begins an element behind the one before it, by column. */
+static ALWAYS_INLINE void load_rows(__m256 r[8], const uint32_t *y, uint64_t row)
+{
+	for (uint64_t k = 0; k < 8; k++)
+		r[k] = _mm256_loadu_ps((const float *)(y + k * (row - 1)));
+	transpose8(r);
+}
+
+/* Applies the float predictor to elements i to end of eight rows of a cell, of which each is an
+ * element behind the one before it, and returns how many it has done. */
+static ALWAYS_INLINE uint64_t float_eights32(const unsigned kind, uint32_t *y, uint64_t row, uint64_t past, uint64_t i, uint64_t end)
+{
+	const bool has_north = kind == 1 || kind == 4, has_past = past > 0 && (kind == 2 || kind == 4);
+	const __m256i up = _mm256_setr_epi32(7, 0, 1, 2, 3, 4, 5, 6), top = _mm256_set1_epi32(INT32_MIN);
+	uint64_t first = i;
+	__m256 r[8], b[8], w, ww, nw, pw, pnw;
+	/* The elements before. That of a row is beside that of the row before it. */
+	if (end - i < 8)
+		return 0;
+	load_rows(r, y + i - 1, row);
+	w = floats_of(_mm256_castps_si256(r[0]));
+	load_rows(r, y + i - 2, row);
+	ww = floats_of(_mm256_castps_si256(r[0]));
+	load_rows(r, y + i - 1 - row, row);
+	nw = has_north ? floats_of(_mm256_castps_si256(r[0])) : _mm256_setzero_ps();
+	pw = pnw = _mm256_setzero_ps();
+	if (has_past) {
+		load_rows(r, y + i - 1 - past, row);
+		pw = floats_of(_mm256_castps_si256(r[0]));
+		if (has_north) {
+			load_rows(r, y + i - 1 - past - row, row);
+			pnw = floats_of(_mm256_castps_si256(r[0]));
+		}
+	}
+	for (; end - i >= 8; i += 8) {
+		float n0[8], bn0[8];
+		load_rows(r, y + i, row);
+		if (has_past)
+			load_rows(b, y + i - past, row);
+		if (has_north)
+			_mm256_storeu_ps(n0, floats_of(_mm256_loadu_si256((const __m256i *)(y + i - row))));
+		if (has_north && has_past)
+			_mm256_storeu_ps(bn0, floats_of(_mm256_loadu_si256((const __m256i *)(y + i - row - past))));
+		for (unsigned j = 0; j < 8; j++) {
+			__m256 n = nw, p, past_step = _mm256_setzero_ps(), v = pw, vn = pnw;
+			if (has_past) {
+				v = floats_of(_mm256_castps_si256(b[j]));
+				past_step = _mm256_sub_ps(v, pw);
+			}
+			if (has_north)
+				n = _mm256_blend_ps(_mm256_permutevar8x32_ps(w, up), _mm256_set1_ps(n0[j]), 1);
+			if (has_north && has_past) {
+				vn = _mm256_blend_ps(_mm256_permutevar8x32_ps(pw, up), _mm256_set1_ps(bn0[j]), 1);
+				past_step = _mm256_sub_ps(past_step, _mm256_sub_ps(vn, pnw));
+			}
+			switch (kind) {
+			case 1: p = _mm256_add_ps(w, _mm256_sub_ps(n, nw)); break;
+			case 2: p = _mm256_add_ps(w, past_step); break;
+			case 4: p = _mm256_add_ps(w, _mm256_add_ps(_mm256_sub_ps(n, nw), past_step)); break;
+			default: p = _mm256_add_ps(w, _mm256_sub_ps(w, ww));
+			}
+			__m256 size = _mm256_andnot_ps(_mm256_castsi256_ps(top), p);
+			p = _mm256_and_ps(p, _mm256_cmp_ps(size, _mm256_set1_ps(1e37f), _CMP_LE_OQ));
+			__m256i bits = _mm256_castps_si256(p);
+			bits = _mm256_xor_si256(bits, _mm256_or_si256(_mm256_srai_epi32(bits, 31), top));
+			bits = _mm256_add_epi32(bits, _mm256_castps_si256(r[j]));
+			r[j] = _mm256_castsi256_ps(bits);
+			ww = w;
+			w = floats_of(bits);
+			nw = n;
+			pw = v;
+			pnw = vn;
+		}
+		transpose8(r);
+		for (uint64_t k = 0; k < 8; k++)
+			_mm256_storeu_ps((float *)(y + i + k * (row - 1)), r[k]);
+	}
+	return i - first;
+}
+
+/* Makes residuals of marks in mode 8 in order, of their low bits and of t trailing zeros, and
+ * returns how many it has done. */
+static inline uint64_t contexts_at_once32(bits *low, const uint16_t *marks, uint64_t count, unsigned t, uint32_t *r)
+{
+	const __m256i one = _mm256_set1_epi32(1), zeros = _mm256_set1_epi32((int)t), seven = _mm256_set1_epi32(7);
+	const __m256i first = _mm256_setr_epi32(0, 0x04040404, 0x08080808, 0x0c0c0c0c, 0, 0x04040404, 0x08080808, 0x0c0c0c0c);
+	uint64_t at = low->at, done = 0;
+	for (; count - done >= 8 && low->length - at >= 8 * 30 + 128; done += 8) {
+		__m256i mark = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(marks + done)));
+		__m256i class = _mm256_and_si256(mark, _mm256_set1_epi32(255)), negative = _mm256_cmpgt_epi32(_mm256_set1_epi32(NO_SIGN), mark);
+		__m256i b = _mm256_sub_epi32(_mm256_max_epi32(_mm256_srli_epi32(class, 1), one), one);
+		__m256i x = _mm256_sllv_epi32(_mm256_sub_epi32(class, _mm256_add_epi32(b, b)), b);
+		b = _mm256_sub_epi32(_mm256_max_epi32(b, zeros), zeros);
+		/* Where the low bits of each begin, in bits from the byte of the first one on. */
+		__m256i sum = _mm256_add_epi32(b, _mm256_slli_si256(b, 4));
+		sum = _mm256_add_epi32(sum, _mm256_slli_si256(sum, 8));
+		sum = _mm256_add_epi32(sum, _mm256_permute2x128_si256(_mm256_shuffle_epi32(sum, 0xff), sum, 0x08));
+		unsigned all = (unsigned)_mm256_extract_epi32(sum, 7), half = (unsigned)_mm256_extract_epi32(sum, 3);
+		__m256i from = _mm256_add_epi32(_mm256_sub_epi32(sum, b), _mm256_set1_epi32((int)(at & 7)));
+		const uint8_t *p = low->p + (at >> 3);
+		__m256i bytes = _mm256_loadu2_m128i((const __m128i *)(p + ((half + (at & 7)) >> 3)), (const __m128i *)p);
+		/* The same in the halves of these bytes: four take at most 127 bits. */
+		__m256i byte = _mm256_sub_epi32(_mm256_srli_epi32(from, 3), _mm256_srli_epi32(_mm256_shuffle_epi32(from, 0), 3));
+		byte = _mm256_add_epi8(_mm256_shuffle_epi8(byte, first), _mm256_set1_epi32(0x03020100));
+		__m256i right = _mm256_and_si256(from, seven);
+		__m256i y = _mm256_srlv_epi32(_mm256_shuffle_epi8(bytes, byte), right);
+		bytes = _mm256_shuffle_epi8(bytes, _mm256_add_epi8(byte, _mm256_set1_epi32(0x04040404)));
+		y = _mm256_or_si256(y, _mm256_sllv_epi32(bytes, _mm256_sub_epi32(_mm256_set1_epi32(32), right)));
+		y = _mm256_and_si256(y, _mm256_sub_epi32(_mm256_sllv_epi32(one, b), one));
+		x = _mm256_add_epi32(x, _mm256_sllv_epi32(y, zeros));
+		_mm256_storeu_si256((__m256i *)(r + done), _mm256_sub_epi32(_mm256_xor_si256(x, negative), negative));
+		at += all;
+	}
+	low->at = at;
+	return done;
+}
+
+/* It ends before four of which one has more than 57 low bits. */
+static inline uint64_t contexts_at_once64(bits *low, const uint16_t *marks, uint64_t count, unsigned t, uint64_t *r)
+{
+	const __m256i one = _mm256_set1_epi64x(1), zeros = _mm256_set1_epi64x(t), seven = _mm256_set1_epi64x(7);
+	const __m256i first = _mm256_setr_epi32(0, 0, 0x08080808, 0x08080808, 0, 0, 0x08080808, 0x08080808);
+	uint64_t at = low->at, done = 0;
+	for (; count - done >= 4 && low->length - at >= 4 * 57 + 128; done += 4) {
+		__m256i mark = _mm256_cvtepu16_epi64(_mm_loadl_epi64((const __m128i *)(marks + done)));
+		__m256i class = _mm256_and_si256(mark, _mm256_set1_epi64x(255)), negative = _mm256_cmpgt_epi64(_mm256_set1_epi64x(NO_SIGN), mark);
+		__m256i b = _mm256_sub_epi64(_mm256_max_epi32(_mm256_srli_epi64(class, 1), one), one);
+		__m256i x = _mm256_sllv_epi64(_mm256_sub_epi64(class, _mm256_add_epi64(b, b)), b);
+		b = _mm256_sub_epi64(_mm256_max_epi32(b, zeros), zeros);
+		if (_mm256_movemask_epi8(_mm256_cmpgt_epi32(b, _mm256_set1_epi64x(57))) != 0)
+			break;
+		__m256i sum = _mm256_add_epi64(b, _mm256_slli_si256(b, 8));
+		sum = _mm256_add_epi64(sum, _mm256_permute2x128_si256(_mm256_permute4x64_epi64(sum, 0x55), sum, 0x08));
+		unsigned all = (unsigned)_mm256_extract_epi32(sum, 6), half = (unsigned)_mm256_extract_epi32(sum, 2);
+		__m256i from = _mm256_add_epi64(_mm256_sub_epi64(sum, b), _mm256_set1_epi64x((int)(at & 7)));
+		const uint8_t *p = low->p + (at >> 3);
+		__m256i bytes = _mm256_loadu2_m128i((const __m128i *)(p + ((half + (at & 7)) >> 3)), (const __m128i *)p);
+		__m256i byte = _mm256_sub_epi64(_mm256_srli_epi64(from, 3), _mm256_srli_epi64(_mm256_shuffle_epi32(from, 0x44), 3));
+		byte = _mm256_add_epi8(_mm256_shuffle_epi8(byte, first), _mm256_set1_epi64x(0x0706050403020100));
+		__m256i y = _mm256_srlv_epi64(_mm256_shuffle_epi8(bytes, byte), _mm256_and_si256(from, seven));
+		y = _mm256_and_si256(y, _mm256_sub_epi64(_mm256_sllv_epi64(one, b), one));
+		x = _mm256_add_epi64(x, _mm256_sllv_epi64(y, zeros));
+		_mm256_storeu_si256((__m256i *)(r + done), _mm256_sub_epi64(_mm256_xor_si256(x, negative), negative));
+		at += all;
+	}
+	low->at = at;
+	return done;
+}
 #else
+static inline uint64_t float_eights32(unsigned kind, uint32_t *y, uint64_t row, uint64_t past, uint64_t i, uint64_t end)
+{
+	(void)kind, (void)y, (void)row, (void)past, (void)i, (void)end;
+	return 0;
+}
+
+static inline uint64_t contexts_at_once32(bits *low, const uint16_t *marks, uint64_t count, unsigned t, uint32_t *r)
+{
+	(void)low, (void)marks, (void)count, (void)t, (void)r;
+	return 0;
+}
+
+static inline uint64_t contexts_at_once64(bits *low, const uint16_t *marks, uint64_t count, unsigned t, uint64_t *r)
+{
+	(void)low, (void)marks, (void)count, (void)t, (void)r;
+	return 0;
+}
+
 static inline void write_eight32(uint64_t kinds, const uint32_t value[3], uint8_t *out)
 {
 	uint32_t element[8];
@@ -134,5 +327,11 @@ static inline unsigned place_eight64(uint64_t kinds, const uint64_t *r, uint64_t
 static inline uint64_t add_up64(uint64_t *y, uint64_t count)
 {
 	(void)y, (void)count;
+	return 0;
+}
+
+static inline uint64_t float_eights64(unsigned kind, uint64_t *y, uint64_t row, uint64_t past, uint64_t i, uint64_t end)
+{
+	(void)kind, (void)y, (void)row, (void)past, (void)i, (void)end;
 	return 0;
 }

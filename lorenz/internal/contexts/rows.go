@@ -115,10 +115,11 @@ func (c *rowCoder) ended() bool {
 			return false
 		}
 	}
+	left := len(c.words)
 	if c.last {
-		return len(c.words) == spare
+		left -= spare
 	}
-	return len(c.words) == 0
+	return left == 0
 }
 
 // length returns the elements of a stripe.
