@@ -6,7 +6,7 @@ BIN     := bin/cdfz
 HOST    := bin/cdfz-plugin-host
 export CGO_ENABLED ?= 0
 
-.PHONY: build host native install wheel test test-native test-foreign test-slurm test-zarr3 test-corpus test-ncapi test-fleet race arch fuzz seeds lint demo bench bench-access bench-filters bench-ratio mutants soak man clean
+.PHONY: build host native install uninstall wheel test test-native test-foreign test-slurm test-zarr3 test-corpus test-ncapi test-fleet race arch fuzz seeds lint demo bench bench-access bench-filters bench-ratio mutants soak man clean
 
 # Without the symbol table and DWARF the program is a quarter smaller. Stack traces keep names and lines.
 STRIPPED := -trimpath -ldflags '-s -w'
@@ -40,6 +40,11 @@ install: build host man
 	$(BIN) completion bash >$(DESTDIR)$(PREFIX)/share/bash-completion/completions/cdfz
 	$(BIN) completion zsh >$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_cdfz
 	$(BIN) completion fish >$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/cdfz.fish
+
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/bin/cdfz $(DESTDIR)$(PREFIX)/bin/cdfz-plugin-host $(DESTDIR)$(PREFIX)/share/man/man1/cdfz.1 \
+		$(DESTDIR)$(PREFIX)/share/man/man1/cdfz-*.1 $(DESTDIR)$(PREFIX)/share/bash-completion/completions/cdfz \
+		$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_cdfz $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/cdfz.fish
 
 # The Python package with the program and the decoder in C in it, for Linux on this processor.
 WHEEL := bin/python

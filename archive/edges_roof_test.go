@@ -70,6 +70,7 @@ var roof = map[string][]string{
 	"get":       {"archive", "./formats", "internal/atomicfile", "internal/ioat", "internal/s3"},
 	"info":      {"archive", "cdf3", "./choices", "filters", "remote"},
 	"join":      {"archive/joined", "remote"},
+	"doctor":    {"archive", "internal/hdf5plugin", "internal/kept", "lorenz"},
 	"mount":     {"./fusefs"},
 	"parity":    {"archive", "archive/parity", "archive/verify", "internal/atomicfile"},
 	"plugins":   {"internal/hdf5plugin", "filters"},

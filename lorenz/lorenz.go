@@ -18,6 +18,7 @@ import (
 	"slices"
 
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
+	"github.com/cdfz-format/cdfz/lorenz/internal/kernels"
 )
 
 // How a block passes through the package:
@@ -42,6 +43,9 @@ import (
 
 // ErrCorrupt reports bytes that no encoder writes for these parameters.
 var ErrCorrupt = errors.New("lorenz: corrupt block")
+
+// Accelerated reports whether this package uses AVX2 on this processor. Results are the same without.
+func Accelerated() bool { return kernels.Assembly() }
 
 // Type is the type of an element, numbered as in the netCDF formats.
 type Type uint8

@@ -16,6 +16,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/codec"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/copy"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/doctor"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/dump"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/export"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/filters"
@@ -47,7 +48,7 @@ var verbs = []verb{
 	{"repair", repair.Command}, {"parity", parity.Command},
 	{"info", info.Command}, {"catalogue", catalogue.Command}, {"find", find.Command}, {"join", join.Command}, {"get", get.Command}, {"dump", dump.Command}, {"mount", mount.Command}, {"run", runverb.Command}, {"serve", serve.Command},
 	{"export", export.Command}, {"gen", gen.Command}, {"bench", bench.Command},
-	{"filters", filters.Command}, {"plugins", plugins.Command}, {"codec", codec.Command}, {"version", versionCmd},
+	{"filters", filters.Command}, {"plugins", plugins.Command}, {"codec", codec.Command}, {"doctor", doctor.Command}, {"version", versionCmd},
 }
 
 // root builds the command line with the verb that args begin with, or with all verbs.

@@ -492,3 +492,6 @@ func Fill(dst, element []byte) {
 		n += copy(dst[n:], dst[:n])
 	}
 }
+
+// Assembly reports whether the loops with assembly use it.
+func Assembly() bool { return haveFast }
