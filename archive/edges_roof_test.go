@@ -61,7 +61,7 @@ var roof = map[string][]string{
 	"bench":     {"archive", "cdf3", "filters", "internal/atomicfile", "internal/chart", "internal/spec"},
 	"catalogue": {"archive", "./cataloguefile", "remote"},
 	"codec":     {"cdf3", "filters", "internal/spec", "internal/discovery"},
-	"copy":      {"archive", "internal/s3"},
+	"copy":      {"archive", "internal/atomicfile", "internal/s3"},
 	"dump":      {"archive", "cdf3", "cdl", "filters", "internal/atomicfile"},
 	"export":    {"archive", "archive/joined", "./formats/netcdf4", "./formats/refs", "./formats/zarr", "filters", "internal/atomicfile", "internal/spec", "remote"},
 	"filters":   {"filters"},

@@ -80,6 +80,9 @@ type Options struct {
 	// Size is the expected number of bytes, if known. Large files are written without the
 	// page cache where the system supports this.
 	Size int64
+	// Sparse leaves holes where zeros are written: Write skips them, and Commit frees the room of those that
+	// WriteAt has written.
+	Sparse Sparse
 	// Together lets Commit of a small file wait for a flush of the whole file system that serves
 	// other files, too. Many files that are written at the same time take less time so.
 	Together bool
@@ -103,6 +106,10 @@ type File struct {
 
 	direct  bool // writes bypass the page cache
 	refused bool // such writes are not possible
+
+	sparse bool  // zeros are not written
+	hole   int64 // bytes at the end that were not
+	digs   bool  // WriteAt may have written zeros
 }
 
 var (
@@ -140,6 +147,7 @@ func Create(path string, o *Options) (*File, error) {
 		t.closePlace()
 		return nil, err
 	}
+	t.setSparse()
 	if t.o.Together {
 		t.vol = useVolume(t.f, t.in)
 	}
@@ -240,7 +248,13 @@ const flushChunk = 16 << 20
 
 // Write appends to the file.
 func (t *File) Write(p []byte) (int, error) {
-	n, err := t.write(p)
+	var n int
+	var err error
+	if t.sparse {
+		n, err = t.writeSparse(p)
+	} else {
+		n, err = t.writeData(p, t.size)
+	}
 	if err != nil {
 		err = fmt.Errorf("%s: %w", t.path, Cause(err))
 	}
@@ -254,17 +268,26 @@ func (t *File) Write(p []byte) (int, error) {
 // ReadAt reads written bytes, before Commit. It does not move the end, where Write appends.
 func (t *File) ReadAt(p []byte, off int64) (int, error) {
 	t.setDirect(false)
+	if err := t.closeHole(); err != nil {
+		return 0, err
+	}
 	return t.f.ReadAt(p, off)
 }
 
 // WriteAt overwrites written bytes, before Commit.
 func (t *File) WriteAt(p []byte, off int64) (int, error) {
 	t.setDirect(false)
+	t.digs = t.sparse
 	return t.f.WriteAt(p, off)
 }
 
 // Truncate sets the length of the file, before Commit.
-func (t *File) Truncate(size int64) error { return t.f.Truncate(size) }
+func (t *File) Truncate(size int64) error {
+	if err := t.closeHole(); err != nil {
+		return err
+	}
+	return t.f.Truncate(size)
+}
 
 // Size returns the number of bytes that Write has written.
 func (t *File) Size() int64 { return t.size }
@@ -295,6 +318,14 @@ func (t *File) Leftover() string { return t.left }
 
 // complete gives a file with all its bytes its rights and its time, and writes it to disk.
 func (t *File) complete() error {
+	if err := t.closeHole(); err != nil {
+		return err
+	}
+	if t.digs {
+		if err := t.dig(); err != nil {
+			return err
+		}
+	}
 	t.setRights()
 	timed := t.o.Source == nil || setTime(t.f, t.o.Source.ModTime()) == nil // to disk together with the bytes
 	if err := t.flush(); err != nil {

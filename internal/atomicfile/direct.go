@@ -20,10 +20,11 @@ func (t *File) setDirect(on bool) {
 	t.direct = on
 }
 
-// write appends to the file, bypassing the page cache if possible and if the file is to be large.
-func (t *File) write(p []byte) (n int, err error) {
+// writeData writes at offset at, where the last write or seek has ended. It bypasses the page cache if possible and
+// if the file is to be large.
+func (t *File) writeData(p []byte, at int64) (n int, err error) {
 	whole := len(p) / directUnit * directUnit
-	t.setDirect(t.o.Size >= directFrom && t.size%directUnit == 0 && whole > 0)
+	t.setDirect(t.o.Size >= directFrom && at%directUnit == 0 && whole > 0)
 	if t.direct {
 		n, err = t.f.Write(p[:whole])
 		if err != nil && !unsupported(Cause(err)) {

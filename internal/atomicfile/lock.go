@@ -26,14 +26,16 @@ type calls struct {
 	remove       func(in *place, name string) error
 	renameFolder func(from, to string) error
 	direct       func(f *os.File, on bool) error // bypassing the page cache
-	unnamed      bool                            // try O_TMPFILE
+	punch        func(f *os.File, off, n int64) error
+	hasHoles     func(f *os.File) bool // its file system does not write what is skipped
+	unnamed      bool                  // try O_TMPFILE
 	nameUnnamed  func(f *os.File, in *place, name string) error
 	// volumeOf returns a number of the file system of a file, if its files can be flushed together.
 	volumeOf    func(f *os.File) (id uint64, ok bool)
 	flushVolume func(folder *os.File) error
 }
 
-var sys = calls{lock: tryLock, link: (*place).Link, rename: (*place).Rename, renameFree: renameFree, exchange: exchange, remove: (*place).Remove, renameFolder: os.Rename, direct: setDirect, unnamed: true, nameUnnamed: nameUnnamed,
+var sys = calls{lock: tryLock, link: (*place).Link, rename: (*place).Rename, renameFree: renameFree, exchange: exchange, remove: (*place).Remove, renameFolder: os.Rename, direct: setDirect, hasHoles: hasHoles, punch: punch, unnamed: true, nameUnnamed: nameUnnamed,
 	volumeOf: volumeOf, flushVolume: flushVolume}
 
 // renameNew renames a temporary file to its target, which must not exist. left is the

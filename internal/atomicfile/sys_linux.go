@@ -3,6 +3,7 @@ package atomicfile
 import (
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -25,6 +26,23 @@ func setDirect(f *os.File, on bool) error {
 	}
 	_, err = unix.FcntlInt(f.Fd(), unix.F_SETFL, flags)
 	return err
+}
+
+// withoutHoles are the numbers of file systems that write zeros where a file was skipped.
+var withoutHoles = []int64{unix.MSDOS_SUPER_MAGIC, unix.EXFAT_SUPER_MAGIC, 0x4244 /* HFS */, 0x482b /* HFS+ */}
+
+// hasHoles reports whether a file system has holes, as far as that is known.
+func hasHoles(f *os.File) bool {
+	var st unix.Statfs_t
+	if uninterrupted(func() error { return unix.Fstatfs(int(f.Fd()), &st) }) != nil {
+		return true
+	}
+	return !slices.Contains(withoutHoles, int64(st.Type)&0xffffffff)
+}
+
+// punch makes a hole, and leaves the length.
+func punch(f *os.File, off, n int64) error {
+	return unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, off, n)
 }
 
 // setTime sets the times of an open file.

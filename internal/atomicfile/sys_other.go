@@ -19,6 +19,12 @@ func procPath(*os.File) string { return "" }
 // startFlush does nothing, since other systems have no call for it.
 func startFlush(*os.File, int64, int64) {}
 
+// hasHoles reports whether a file system has holes, as all of Unix may. Windows has them in files that
+// are marked alone.
+func hasHoles(*os.File) bool { return removesOpen }
+
+func punch(*os.File, int64, int64) error { return errors.ErrUnsupported }
+
 func setDirect(*os.File, bool) error { return errors.ErrUnsupported }
 
 func setTime(*os.File, time.Time) error { return errors.ErrUnsupported }

@@ -21,6 +21,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/report"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/internal/atomicfile"
 	"github.com/cdfz-format/cdfz/internal/s3"
 )
 
@@ -302,7 +303,7 @@ func (v *copier) restore(ctx context.Context, j *cli.Job, in *fileio.Input, f *a
 		return f.Image().Copy(ctx, j.Term.Out, o)
 	}
 	t := j.Target(rep.Target, in)
-	t.Size, t.Proved = rep.Written, true
+	t.Size, t.Sparse, t.Proved = rep.Written, atomicfile.SparseAuto, true
 	dst, err := t.Sink(ctx)
 	if err != nil {
 		return err

@@ -25,7 +25,9 @@ func (v *getter) archives() bool {
 
 // toSink writes selections and returns the number of bytes.
 func (r *getRun) toSink(ctx context.Context, path string, from *formats.Writer) (int64, error) {
-	dst, err := r.run.Target(path, r.in).Sink(ctx)
+	t := r.run.Target(path, r.in)
+	t.Sparse = atomicfile.SparseAuto
+	dst, err := t.Sink(ctx)
 	if err != nil {
 		return 0, err
 	}

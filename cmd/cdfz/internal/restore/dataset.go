@@ -26,7 +26,9 @@ func (v *restorer) dataset(ctx context.Context, j *cli.Job, sum *restoreSum) err
 	size := f.Image().Size()
 	j.Entry.Target, j.Entry.Size, j.Entry.ArchiveSize = path, size, in.Size
 	start := time.Now()
-	dst, err := j.Target(path, in).Sink(ctx)
+	t := j.Target(path, in)
+	t.Sparse = v.sparse
+	dst, err := t.Sink(ctx)
 	if err != nil {
 		return err
 	}

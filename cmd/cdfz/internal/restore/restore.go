@@ -30,6 +30,7 @@ type restorer struct {
 	salvages bool // damaged archives
 	folders  bool // a FILE is a folder, and an earlier run may have restored some of its files
 	sha256   bool // is always compared
+	sparse   atomicfile.Sparse
 	sum      restoreSum
 }
 
@@ -65,7 +66,7 @@ func (s *restoreSum) add(t *restoreSum) {
 }
 
 func Command(run *cli.Run) *cobra.Command {
-	v := &restorer{run: run}
+	v := &restorer{run: run, sparse: atomicfile.SparseAuto}
 	cmd := &cobra.Command{
 		Use:   "restore [flags] FILE…",
 		Short: "Restore netCDF files: x.nc.cdfz becomes x.nc next to it",
@@ -78,6 +79,10 @@ written before the check: it is right only if the exit code is 0. If values were
 before they were archived (--lossy), a warning says that the file differs from the source.
 The file gets the permissions and the modification time of the archive, and its owner if
 root runs cdfz.
+
+Zeros become holes, as with cp and rsync --sparse, from the 4 KiB that file systems give out at
+once: the file takes no more room on disk than any file of its bytes. --sparse never writes
+all of them, so that later writes in place cannot run out of room.
 
 --salvage restores the intact parts of a damaged archive, lists lost values by variable
 and index range, and writes fill values in their place. The exit code is then 3. If the
@@ -134,6 +139,9 @@ is first restored and checked in a temporary file.`,
 	run.MemoryFlag(cmd)
 	cli.Flags(cmd, "What to restore", func(f *pflag.FlagSet) {
 		f.BoolVar(&v.salvages, "salvage", false, "restore the intact parts of a damaged archive")
+	})
+	cli.Flags(cmd, cli.OutputFlags, func(f *pflag.FlagSet) {
+		cli.Choice(cmd, &v.sparse, "sparse", "leave holes in files where they are zero: auto, where the file system\nhas holes; always; or never", atomicfile.SparseAuto, atomicfile.SparseAlways, atomicfile.SparseNever)
 	})
 	cli.Flags(cmd, cli.ProofFlags, func(f *pflag.FlagSet) {
 		f.BoolVar(&v.sha256, "sha256", false, "check the SHA-256 of each netCDF file, too")
@@ -216,7 +224,7 @@ func (v *restorer) one(ctx context.Context, j *cli.Job, sum *restoreSum) error {
 		return err
 	}
 	info, _ := f.Info()
-	t.Size, t.Proved = info.ImageSize, true
+	t.Size, t.Sparse, t.Proved = info.ImageSize, v.sparse, true
 	j.Entry.Target, j.Entry.Size, j.Entry.ArchiveSize = t.Path, info.ImageSize, in.Size
 	j.Entry.Ratio, j.Entry.SHA256 = display.Ratio(info.ImageSize, in.Size), info.SHA256
 	if t.Decision, err = v.decide(ctx, t.Path, &info); err != nil {

@@ -40,7 +40,9 @@ func (v *restorer) salvage(ctx context.Context, j *cli.Job, sum *restoreSum) err
 	if err != nil {
 		return err
 	}
-	dst, err := j.Target(path, in).Sink(ctx)
+	t := j.Target(path, in)
+	t.Sparse = v.sparse
+	dst, err := t.Sink(ctx)
 	if err != nil {
 		return err
 	}

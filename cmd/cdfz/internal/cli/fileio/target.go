@@ -21,7 +21,8 @@ type Target struct {
 	// Proved is set if what is written is compared with the source before it is committed, or is the image of
 	// an intact archive.
 	Proved  bool
-	Size    int64 // expected bytes, 0 if unknown
+	Size    int64             // expected bytes, 0 if unknown
+	Sparse  atomicfile.Sparse // of a file
 	Targets *Targets
 	Term    *terminal.Printer
 	Workers int // that may decode it; 0 for all processors
@@ -74,7 +75,7 @@ func (t *Target) Sink(ctx context.Context) (*Sink, error) {
 // create starts the file.
 func (t *Target) create(ctx context.Context) (*atomicfile.File, error) {
 	o := &atomicfile.Options{
-		Overwrite: t.Decision.Action == protect.Replace, Replace: t.Decision.Own, MakeDirs: t.Targets.dest.IsDir(), Size: t.Size, Together: t.Written != nil,
+		Overwrite: t.Decision.Action == protect.Replace, Replace: t.Decision.Own, MakeDirs: t.Targets.dest.IsDir(), Size: t.Size, Sparse: t.Sparse, Together: t.Written != nil,
 		MayReplace: func(st fs.FileInfo, fresh io.ReaderAt, size int64) error {
 			return t.Targets.rules.MayReplaceFile(ctx, t.Path, st, t.complete(fresh, size))
 		},
