@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -326,4 +328,51 @@ func TestJudgePluginPage(t *testing.T) {
 	back, err := os.ReadFile("back.nc")
 	require.NoError(t, err)
 	require.True(t, bytes.Equal(image, back))
+}
+
+// rowCommand matches a command of the table of CONTRIBUTING.md and what it prints.
+var rowCommand = regexp.MustCompile("`([^`]+)`: `([^`]+)`")
+
+// TestRowCommands runs the command of each row of CONTRIBUTING.md.
+func TestRowCommands(t *testing.T) {
+	p, _, _ := newPluginRun(t)
+	page, err := os.ReadFile("../../CONTRIBUTING.md")
+	require.NoError(t, err)
+	_, text, _ := strings.Cut(string(page), "where R is the folder of the repository:\n\n```sh\n")
+	before, table, found := strings.Cut(text, "```\n")
+	require.True(t, found)
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.Mkdir("bin", 0o755))
+	require.NoError(t, os.Symlink(p.self, "bin/cdfz")) // see TestMain
+	p.env = append(slices.DeleteFunc(p.env, func(v string) bool { return strings.HasPrefix(v, "HDF5_PLUGIN_PATH=") }), "R="+root)
+	sh := func(script string) string {
+		cmd := exec.Command("bash", "-c", "PATH=$PWD/bin:$PATH\n"+script)
+		cmd.Env = p.env
+		out, _ := cmd.CombinedOutput()
+		return string(out)
+	}
+	out := sh("set -e\n" + before + "echo prepared")
+	require.True(t, strings.HasSuffix(out, "prepared\n"), out)
+	functions := before[strings.Index(before, "f() {"):]
+	rows := 0
+	for line := range strings.Lines(table) {
+		cells := strings.Split(strings.TrimSpace(line), " | ")
+		if len(cells) != 4 || !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| row ") {
+			continue
+		}
+		rows++
+		commands := rowCommand.FindAllStringSubmatch(strings.ReplaceAll(cells[3], `\|`, "|"), -1)
+		require.True(t, len(commands) > 0 || cells[3] == "none |", "%s", line)
+		for _, c := range commands {
+			if strings.HasPrefix(c[1], "go test ") {
+				continue
+			}
+			if out := sh(functions + c[1]); !strings.Contains(out, c[2]) {
+				t.Errorf("%s: %s: expected %q, found %s", cells[0], c[1], c[2], out)
+			}
+		}
+	}
+	require.Greater(t, rows, 70)
 }
