@@ -252,6 +252,44 @@ func TestJudgePage(t *testing.T) {
 	b.clean()
 }
 
+// TestJudgePageFiles has many files: the list has a filter, and shows the file that is open.
+func TestJudgePageFiles(t *testing.T) {
+	dir := t.TempDir()
+	image := climateImage(t)
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "deep"), 0o755))
+	for i := range 150 {
+		for _, name := range []string{fmt.Sprintf("t%03d.nc", i), fmt.Sprintf("deep/u%03d.nc", i)} {
+			require.NoError(t, os.WriteFile(filepath.Join(dir, name), image, 0o644))
+		}
+	}
+	s := serveOn(t, dir)
+	b := openBrowser(t, 1200, 800)
+	b.do(chromedp.Navigate(s.at + "/page/?file=t120.nc"))
+	b.until(`document.body.dataset.ready === "1" && document.querySelector("#tree a[aria-current]") !== null`)
+	visible := func(file string) bool {
+		return eval[bool](b, `((file) => {
+			const a = document.querySelector('#tree a[data-file="' + file + '"]').getBoundingClientRect(), box = document.getElementById("tree").getBoundingClientRect();
+			return a.height > 0 && a.top >= box.top && a.bottom <= box.bottom;
+		})(%q)`, file)
+	}
+	require.True(t, visible("t120.nc"))
+	require.False(t, visible("t000.nc"))
+	filter := func(text string) string {
+		b.do(chromedp.Focus(chromedp.CSS("#files-filter")))
+		eval[bool](b, `((text) => { const f = document.getElementById("files-filter"); f.value = text; f.dispatchEvent(new Event("input")); return true; })(%q)`, text)
+		return eval[string](b, `document.getElementById("files-filter-count").textContent`)
+	}
+	require.Equal(t, "10 of 151", filter("T14 nc"), "the closed folder is an entry, too")
+	b.shot("files")
+	require.Empty(t, filter(""))
+
+	b.do(chromedp.Navigate(s.at + "/page/?file=deep%2Fu099.nc"))
+	b.until(`document.body.dataset.ready === "1" && document.querySelector("#tree a[aria-current]") !== null`)
+	require.True(t, visible("deep/u099.nc"))
+	require.Equal(t, "1 of 300", filter("u007"))
+	b.clean()
+}
+
 // TestJudgePalette checks that the lightness of each colour map grows, so that it is read
 // without colour vision.
 func TestJudgePalette(t *testing.T) {

@@ -12,6 +12,7 @@ import * as observations from "./observations.js";
 import * as palette from "./palette.js";
 import * as plots from "./plots.js";
 import * as storage from "./storage.js";
+import * as filter from "./filter.js";
 import * as tree from "./tree.js";
 
 // state is what the page shows. words has an index, x or y for each dimension of the
@@ -95,24 +96,11 @@ async function chooseFirst(push) {
   await choose(best, {}, false);
 }
 
-// many is the number of variables from which on their list has a filter.
-const many = 20;
-
-// filter shows the variables that have all words of the filter.
-function filter() {
-  const words = $("filter").value.toLowerCase().split(/\s+/).filter(Boolean);
-  let shown = 0;
-  for (const li of $("vars").children) {
-    const text = li.textContent.toLowerCase();
-    li.hidden = !words.every((w) => text.includes(w));
-    if (!li.hidden) shown++;
-  }
-  $("filter-count").textContent = words.length > 0 ? `${shown} of ${$("vars").childElementCount}` : "";
-}
+const variableTexts = () => [...$("vars").children].map((li) => [li, li.textContent]);
 
 function listVariables() {
   $("variables").hidden = false;
-  $("filter-row").hidden = state.meta.variables.length < many;
+  $("filter-row").hidden = state.meta.variables.length < filter.many;
   $("filter").value = $("filter-count").textContent = "";
   $("vars").replaceChildren(...state.meta.variables.map((v) => {
     const shape = v.dims.map((d, i) => `${state.meta.dimensions[d]?.name ?? d}=${v.shape[i]}`).join(", ");
@@ -384,7 +372,7 @@ async function start() {
     loadSeries(request.signal).catch(fail);
   });
   $("blocks").addEventListener("toggle", () => $("blocks").open && storage.show(state.file, state.variable, state.words));
-  $("filter").addEventListener("input", filter);
+  filter.start("filter", variableTexts);
   $("skip").addEventListener("click", (e) => {
     e.preventDefault(); // the address stays that of the view
     $("main").focus();
