@@ -15,6 +15,7 @@
  *	cdfz_front.h     the end (section 4), manifest, plan and netCDF header of an archive
  *	cdfz_image.h     bytes of the image (section 11)
  *	cdfz_slab.h      selected bytes of a variable (section 12)
+ *	cdfz_convert.h   numbers of other types
  *	cdfz_sha256.h    SHA-256
  *
  * Every number read from the archive is compared with a bound before it is used.
@@ -28,6 +29,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cdfz_convert.h"
 #include "cdfz_front.h"
 #include "cdfz_sha256.h"
 #include "cdfz_slab.h"
@@ -50,6 +52,7 @@ const char *cdfz_strerror(cdfz_status status)
 	case CDFZ_SINK: return "the destination failed";
 	case CDFZ_ARGUMENT: return "wrong argument";
 	case CDFZ_MEMORY: return "out of memory";
+	case CDFZ_RANGE: return "out of range";
 	}
 	return "unknown error";
 }
@@ -139,8 +142,11 @@ static void describe(cdfz_archive *a)
 	i->header_size = a->plan.image_header;
 	i->blocks = m->blocks;
 	memcpy(i->sha256, a->sha256, sizeof i->sha256);
-	if (m->has_name)
+	if (m->has_name) {
+		/* In place of the quotation mark after it, or of what it was decoded from. */
+		a->manifest_text[m->name.bytes - a->manifest_text + m->name.size] = 0;
 		i->name = (cdfz_name){m->name.bytes, m->name.size};
+	}
 	i->is_rounded = m->has_loss;
 	i->dimension_count = n->dimension_count;
 	i->dimensions = n->dimensions;
@@ -163,10 +169,16 @@ cdfz_status cdfz_open(cdfz_archive **to, const cdfz_source *source, const cdfz_o
 		return no_memory(NULL, e);
 	}
 	a->source = *source;
+	a->source.name = NULL;
+	cdfz_status status = CDFZ_OK;
+	if (source->name != NULL) {
+		a->source.name = strdup(source->name);
+		if (a->source.name == NULL)
+			status = no_memory(a, e);
+	}
 	a->max_block = o->max_block > 0 && o->max_block < MOST_BLOCK ? o->max_block : MOST_BLOCK;
 	cache_make(&a->cache, o->cache > 0 ? o->cache : (size_t)1 << 26);
-	cdfz_status status = CDFZ_OK;
-	if (source->size > MOST)
+	if (status == CDFZ_OK && source->size > MOST)
 		status = fail(a, e, CDFZ_ARGUMENT, nowhere, "the source has more than 2^63 - 1 bytes");
 	if (status == CDFZ_OK)
 		status = read_end(a, &end, e);
@@ -192,19 +204,21 @@ cdfz_status cdfz_open_path(cdfz_archive **to, const char *path, const cdfz_optio
 	struct stat s;
 	file_source *f = malloc(sizeof *f);
 	*to = NULL;
+	const cdfz_archive unopened = {.source.name = path};
 	if (f == NULL)
-		return no_memory(NULL, e);
+		return no_memory(&unopened, e);
 	errno = 0;
 	f->file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe without a writer would block */
 	if (f->file < 0 || fstat(f->file, &s) != 0 || !S_ISREG(s.st_mode)) {
-		cdfz_status status = fail(NULL, e, CDFZ_SOURCE, nowhere, "%.160s cannot be opened, or is no regular file, errno is %d", path,
-			errno);
+		char why[80];
+		cdfz_status status = fail(&unopened, e, CDFZ_SOURCE, nowhere, "%s",
+			errno != 0 ? error_text(errno, why, sizeof why) : "it is no regular file");
 		if (f->file >= 0)
 			close(f->file);
 		free(f);
 		return status;
 	}
-	cdfz_source source = {file_read, file_close, f, (uint64_t)s.st_size};
+	cdfz_source source = {file_read, file_close, f, (uint64_t)s.st_size, path};
 	return cdfz_open(to, &source, options, e);
 }
 
@@ -218,6 +232,7 @@ void cdfz_close(cdfz_archive *a)
 	plan_free(&a->plan);
 	arena_free(&a->memory);
 	free(a->manifest_text);
+	free((char *)a->source.name);
 	free(a->head);
 	free(a);
 }
@@ -229,15 +244,37 @@ const cdfz_info *cdfz_get_info(const cdfz_archive *a)
 	return &a->info;
 }
 
+/* Compares a name of the file with a string. NULs at the end of the former do not count. */
+static bool is_named(const cdfz_name *name, const char *string)
+{
+	size_t size = name->size;
+	while (size > 0 && name->bytes[size - 1] == 0)
+		size--;
+	return strlen(string) == size && memcmp(name->bytes, string, size) == 0;
+}
+
 int64_t cdfz_find_variable(const cdfz_archive *a, const char *name)
 {
-	size_t size = strlen(name);
-	for (uint64_t i = 0; i < a->netcdf.variable_count; i++) {
-		const cdfz_name *n = &a->netcdf.variables[i].name;
-		if (n->size == size && memcmp(n->bytes, name, size) == 0)
+	for (uint64_t i = 0; i < a->netcdf.variable_count; i++)
+		if (is_named(&a->netcdf.variables[i].name, name))
 			return (int64_t)i;
-	}
 	return -1;
+}
+
+const cdfz_attribute *cdfz_find_attribute(const cdfz_archive *a, int64_t variable, const char *name)
+{
+	const cdfz_attribute *list = a->netcdf.attributes;
+	uint64_t count = a->netcdf.attribute_count;
+	if (variable != CDFZ_GLOBAL) {
+		if (variable < 0 || (uint64_t)variable >= a->netcdf.variable_count)
+			return NULL;
+		list = a->netcdf.variables[variable].attributes;
+		count = a->netcdf.variables[variable].attribute_count;
+	}
+	for (uint64_t i = 0; i < count; i++)
+		if (is_named(&list[i].name, name))
+			return &list[i];
+	return NULL;
 }
 
 void cdfz_attribute_values(const cdfz_attribute *attribute, void *out)
@@ -246,6 +283,24 @@ void cdfz_attribute_values(const cdfz_attribute *attribute, void *out)
 	if (attribute->count > 0)
 		memcpy(out, attribute->values, (size_t)attribute->count * size);
 	to_native(out, attribute->count, size);
+}
+
+cdfz_status cdfz_attribute_values_as(const cdfz_archive *a, const cdfz_attribute *attribute, cdfz_type type, void *out, cdfz_error *e)
+{
+	cdfz_status status = can_convert(a, nowhere, attribute->count > 0 ? attribute->type : type, type, e);
+	if (status != CDFZ_OK || attribute->count == 0)
+		return status;
+	if (type == attribute->type) {
+		cdfz_attribute_values(attribute, out);
+		return CDFZ_OK;
+	}
+	void *values = malloc((size_t)attribute->count * cdfz_type_size(attribute->type));
+	if (values == NULL)
+		return no_memory(a, e);
+	cdfz_attribute_values(attribute, values);
+	status = convert(a, nowhere, attribute->type, values, attribute->count, type, out, e);
+	free(values);
+	return status;
 }
 
 int cdfz_block_shape(const cdfz_archive *a, int64_t variable, uint64_t *shape)
@@ -370,5 +425,34 @@ cdfz_status cdfz_read(cdfz_archive *a, int64_t variable, const uint64_t *start, 
 	free(lists);
 	if (status == CDFZ_OK && order == CDFZ_NATIVE)
 		to_native(out, selected / size, size);
+	return status;
+}
+
+cdfz_status cdfz_read_as(cdfz_archive *a, int64_t variable, const uint64_t *start, const uint64_t *count, const uint64_t *stride,
+	cdfz_type type, void *out, size_t out_size, cdfz_error *e)
+{
+	if (variable < 0 || (uint64_t)variable >= a->netcdf.variable_count)
+		return fail(a, e, CDFZ_ARGUMENT, nowhere, "there is no variable %" PRId64, variable);
+	const cdfz_variable *v = &a->netcdf.variables[variable];
+	where at = {variable, -1, -1};
+	cdfz_status status = can_convert(a, at, v->type, type, e);
+	if (status != CDFZ_OK)
+		return status;
+	if (type == v->type)
+		return cdfz_read(a, variable, start, count, stride, CDFZ_NATIVE, out, out_size, e);
+	/* A selection that does not fit out is refused before memory is taken for it: cdfz_read checks
+	 * the rest. */
+	size_t from = cdfz_type_size(v->type), to = cdfz_type_size(type);
+	uint64_t elements = out_size / to;
+	if (out_size % to != 0 || elements > v->bytes / from)
+		return fail(a, e, CDFZ_ARGUMENT, at, "%zu bytes of %s are not those of a selection", out_size, cdfz_type_name(type));
+	size_t size = (size_t)elements * from;
+	void *values = malloc(size > 0 ? size : 1);
+	if (values == NULL)
+		return no_memory(a, e);
+	status = cdfz_read(a, variable, start, count, stride, CDFZ_NATIVE, values, size, e);
+	if (status == CDFZ_OK)
+		status = convert(a, at, v->type, values, elements, type, out, e);
+	free(values);
 	return status;
 }

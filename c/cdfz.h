@@ -57,7 +57,8 @@ typedef enum {
 	CDFZ_SOURCE = 4,      /* the source failed; nothing is known about the archive */
 	CDFZ_SINK = 5,        /* the caller's function for the image failed */
 	CDFZ_ARGUMENT = 6,    /* a selection or a size that does not fit */
-	CDFZ_MEMORY = 7       /* out of memory, or a block above max_block */
+	CDFZ_MEMORY = 7,      /* out of memory, or a block above max_block */
+	CDFZ_RANGE = 8        /* values do not fit the type that was asked for; all others are there */
 } cdfz_status;
 
 /* What went wrong and where. Functions that fail fill it in, unless it is NULL. */
@@ -66,7 +67,7 @@ typedef struct {
 	int64_t variable;   /* its number, -1 if no variable is concerned */
 	int64_t block;      /* the global number of a block (section 8.3), or -1 */
 	int64_t offset;     /* in the archive, in bytes, or -1 */
-	char text[256];     /* in English, with these; ends with NUL */
+	char text[512];     /* in English, with these and the path of the archive; ends with NUL */
 } cdfz_error;
 
 /* Returns the name of a status, a constant string that is never NULL. */
@@ -86,6 +87,7 @@ typedef struct {
 	void (*close)(void *context);
 	void *context;
 	uint64_t size; /* of the archive, in bytes */
+	const char *name; /* for errors, such as a path or a URL; is copied. May be NULL */
 } cdfz_source;
 
 /* How to read. All members 0, or NULL instead of the structure, are the defaults. */
@@ -101,7 +103,7 @@ typedef struct cdfz_archive cdfz_archive;
 CDFZ_API cdfz_status cdfz_open(cdfz_archive **a, const cdfz_source *source, const cdfz_options *options,
 	cdfz_error *error);
 
-/* Opens the archive at a path. Needs POSIX. */
+/* Opens the archive at a path, which all errors name. Needs POSIX. */
 CDFZ_API cdfz_status cdfz_open_path(cdfz_archive **a, const char *path, const cdfz_options *options, cdfz_error *error);
 
 /* Closes an archive, and its source. Does nothing with NULL. */
@@ -131,7 +133,8 @@ CDFZ_API size_t cdfz_type_size(cdfz_type type);
 CDFZ_API const char *cdfz_type_name(cdfz_type type);
 
 /* Bytes that belong to the archive. Names may hold any byte, NUL included, be empty, and
- * occur twice. No NUL follows the last byte. */
+ * occur twice. A NUL follows the last byte, so that bytes is a string of C, which ends at the
+ * first NUL. There are files whose names are filled up with NULs. */
 typedef struct {
 	const char *bytes;
 	size_t size;
@@ -183,12 +186,23 @@ typedef struct {
 /* Returns the contents of the header. They belong to the archive and never change. */
 CDFZ_API const cdfz_info *cdfz_get_info(const cdfz_archive *a);
 
-/* Returns the number of the first variable with this name, or -1. */
+/* Returns the number of the first variable with this name, or -1. NULs at the end of a name of the
+ * file do not count, here and in cdfz_find_attribute. */
 CDFZ_API int64_t cdfz_find_variable(const cdfz_archive *a, const char *name);
+
+#define CDFZ_GLOBAL (-1) /* instead of a variable: the attributes of the file */
+
+/* Returns the first attribute of a variable with this name, or NULL. It belongs to the archive. */
+CDFZ_API const cdfz_attribute *cdfz_find_attribute(const cdfz_archive *a, int64_t variable, const char *name);
 
 /* Writes the values of an attribute to out in the byte order of this machine: count times
  * the size of the type. */
 CDFZ_API void cdfz_attribute_values(const cdfz_attribute *attribute, void *out);
+
+/* Writes the values of an attribute as numbers of another type: count times the size of that.
+ * cdfz_read_as has the rules. */
+CDFZ_API cdfz_status cdfz_attribute_values_as(const cdfz_archive *a, const cdfz_attribute *attribute, cdfz_type type, void *out,
+	cdfz_error *error);
 
 /* The shape of the blocks of a variable (section 8). Returns 1 and writes rank numbers to
  * shape if the variable has blocks of its own, else 0. */
@@ -210,6 +224,21 @@ typedef enum {
  * lorenz, only the part that is needed is decoded, the first time. */
 CDFZ_API cdfz_status cdfz_read(cdfz_archive *a, int64_t variable, const uint64_t *start, const uint64_t *count,
 	const uint64_t *stride, cdfz_order order, void *out, size_t out_size, cdfz_error *error);
+
+/* As cdfz_read, in the byte order of this machine and as numbers of another type. The conversions are
+ * those of netCDF-C:
+ *
+ * - Text and numbers are not converted: CDFZ_ARGUMENT. Text can be read as text.
+ * - After values that do not fit the type, the result is CDFZ_RANGE (NC_ERANGE of netCDF-C), and
+ *   all other values are there. Of integers that do not fit, the low bits are taken. A floating-point
+ *   number that is no integer of the type leaves its element of out as it was, also a NaN. A double
+ *   beyond float becomes the largest float of its sign. Fractions are cut off.
+ * - In files of versions 1 and 2, which have no unsigned types, byte becomes ubyte bit for bit.
+ *
+ * out_size is the product of count and the size of the type that is asked for. The selection also takes
+ * memory for its values as they are. */
+CDFZ_API cdfz_status cdfz_read_as(cdfz_archive *a, int64_t variable, const uint64_t *start, const uint64_t *count,
+	const uint64_t *stride, cdfz_type type, void *out, size_t out_size, cdfz_error *error);
 
 /* ---- The image ---- */
 

@@ -12,7 +12,7 @@
 #include "cdfz_layout.h"
 
 struct cdfz_archive {
-	cdfz_source source;
+	cdfz_source source; /* name is the archive's own, or NULL */
 	cdfz_info info;
 	cache cache;
 	size_t max_block;
@@ -36,13 +36,30 @@ typedef struct {
 
 static const where nowhere = {-1, -1, -1};
 
-/* Fills in an error: the text is that of the status, the place, and what the format makes. */
+/* Copies the end of a path, with a question mark for each control character. */
+static void end_of_path(char *to, size_t room, const char *path)
+{
+	size_t size = strlen(path), n = 0;
+	if (size >= room) {
+		path += size - (room - 4);
+		for (; n < 3; n++)
+			to[n] = '.';
+	}
+	for (; *path != 0; path++, n++)
+		to[n] = (unsigned char)*path < 32 || *path == 127 ? '?' : *path;
+	to[n] = 0;
+}
+
+/* Fills in an error: the text is the name of the source, that of the status, the place, and what the
+ * format makes. */
 static cdfz_status fail(const cdfz_archive *a, cdfz_error *e, cdfz_status status, where at, const char *format, ...)
 {
-	char place[144] = "", name[64] = "", what[200];
+	char place[144] = "", name[64] = "", what[200], source[200] = "";
 	va_list args;
 	if (e == NULL)
 		return status;
+	if (a != NULL && a->source.name != NULL)
+		end_of_path(source, sizeof source, a->source.name);
 	va_start(args, format);
 	vsnprintf(what, sizeof what, format, args);
 	va_end(args);
@@ -62,15 +79,23 @@ static cdfz_status fail(const cdfz_archive *a, cdfz_error *e, cdfz_status status
 	e->variable = at.variable;
 	e->block = at.block;
 	e->offset = at.offset;
-	n = (size_t)snprintf(e->text, sizeof e->text, "%s: %s", cdfz_strerror(status), place);
-	if (n < sizeof e->text)
-		snprintf(e->text + n, sizeof e->text - n, "%s", what);
+	snprintf(e->text, sizeof e->text, "%s%s%.40s: %.100s%.140s", source, source[0] ? ": " : "", cdfz_strerror(status), place, what);
 	return status;
 }
 
 static cdfz_status no_memory(const cdfz_archive *a, cdfz_error *e)
 {
 	return fail(a, e, CDFZ_MEMORY, nowhere, "an allocation failed");
+}
+
+/* Returns the text of an errno. */
+static const char *error_text(int number, char *room, size_t size)
+{
+	if (number == 0)
+		return "failed";
+	if (strerror_r(number, room, size) != 0)
+		snprintf(room, size, "errno is %d", number);
+	return room;
 }
 
 /* ---- The source ---- */
@@ -83,8 +108,10 @@ static cdfz_status read_at(const cdfz_archive *a, uint64_t offset, void *to, siz
 		errno = 0;
 		ptrdiff_t n = a->source.read(a->source.context, p, size, offset);
 		where at = {-1, -1, (int64_t)offset};
-		if (n < 0)
-			return fail(a, e, CDFZ_SOURCE, at, "reading %zu bytes failed, errno is %d", size, errno);
+		if (n < 0) {
+			char why[80];
+			return fail(a, e, CDFZ_SOURCE, at, "reading %zu bytes: %s", size, error_text(errno, why, sizeof why));
+		}
 		if (n == 0 || (size_t)n > size)
 			return fail(a, e, CDFZ_SOURCE, at, "expected %zu bytes, found %td", size, n);
 		p += n;

@@ -76,14 +76,29 @@ static bool header_bytes(header *h, uint64_t size, const uint8_t **p)
 	return true;
 }
 
+static void *header_memory(header *h, uint64_t count, size_t size)
+{
+	void *p = arena_get(h->memory, count, size);
+	if (p == NULL)
+		h->no_memory = !header_fail(h, "out of memory");
+	return p;
+}
+
 static bool header_name(header *h, cdfz_name *name)
 {
 	uint64_t size;
 	const uint8_t *p;
 	if (!header_number(h, &size) || !header_bytes(h, size, &p))
 		return false;
-	name->bytes = (const char *)p;
+	name->bytes = "";
 	name->size = (size_t)size;
+	if (size == 0)
+		return true;
+	char *bytes = header_memory(h, size + 1, 1); /* with a NUL after it */
+	if (bytes == NULL)
+		return false;
+	memcpy(bytes, p, (size_t)size);
+	name->bytes = bytes;
 	return true;
 }
 
@@ -98,14 +113,6 @@ static bool header_list(header *h, uint64_t tag, uint64_t bytes, uint64_t *count
 	if (*count > header_left(h) / bytes)
 		return header_fail(h, "a list has more elements than the header has bytes");
 	return true;
-}
-
-static void *header_memory(header *h, uint64_t count, size_t size)
-{
-	void *p = arena_get(h->memory, count, size);
-	if (p == NULL)
-		h->no_memory = !header_fail(h, "out of memory");
-	return p;
 }
 
 static bool header_type(header *h, cdfz_type *type)

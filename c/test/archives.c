@@ -153,7 +153,7 @@ int main(void)
 			taken = 0;
 			bytes = allocate(length);
 			get(bytes, length);
-			cdfz_source source = {read_bytes, NULL, NULL, length};
+			cdfz_source source = {read_bytes, NULL, NULL, length, NULL};
 			status = cdfz_open(&a, &source, &options, &e);
 			break;
 		}

@@ -89,7 +89,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(m.bytes, data, size);
 	mend(m.bytes, size);
 	cdfz_options options = {(size_t)1 << 16, MOST_BLOCK};
-	cdfz_source source = {read_memory, NULL, &m, size};
+	cdfz_source source = {read_memory, NULL, &m, size, NULL};
 	cdfz_archive *a;
 	cdfz_error e;
 	if (cdfz_open(&a, &source, &options, &e) == CDFZ_OK) {

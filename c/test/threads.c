@@ -91,7 +91,7 @@ static void failures(void)
 	ptrdiff_t (*const ways[])(size_t) = {an_error, early_end, too_many, far_too_many, another_error};
 	for (long left = 0;; left++) {
 		struct failing f = {left, ways[left % 5]};
-		cdfz_source source = {read_failing, NULL, &f, size};
+		cdfz_source source = {read_failing, NULL, &f, size, NULL};
 		cdfz_archive *a;
 		cdfz_error e;
 		cdfz_status status = cdfz_open(&a, &source, NULL, &e);
