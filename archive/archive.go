@@ -15,7 +15,8 @@
 //	temp, err := slab.Read[float32](ctx, v, slab.Sel{Start: start, Count: count})
 //
 // Package cf unpacks values, finds the missing ones and converts times: [cf.Read] and
-// [cf.Times] take the variables of this package as they are. [slab.WalkParallel] reads
+// [cf.Times] take the variables of this package, and nil as their last argument stands for the
+// packing and the units of the variable. [slab.WalkParallel] reads
 // whole variables in bounded memory on all processors. The examples of these packages, in
 // their files example_test.go, show a point, a series, a map, a mean over time and packed
 // values.

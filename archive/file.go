@@ -31,8 +31,8 @@ type File struct {
 	reasons func() []unlimited.Reason // why variables are not blocked
 }
 
-// Cache keeps decoded blocks, bounded in bytes. A File makes its own unless
-// OpenOptions.Shared is set. Safe for concurrent use.
+// Cache keeps decoded blocks, bounded in bytes, for the files that have it as OpenOptions.Shared.
+// Other files have a cache each, of OpenOptions.Cache bytes. Safe for concurrent use.
 type Cache struct{ c *read.BlockCache }
 
 // NewCache makes a cache for the given number of bytes of decoded blocks. It may

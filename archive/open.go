@@ -23,8 +23,8 @@ import (
 // fields except Name are for archives.
 type OpenOptions struct {
 	Name   string // name of the file in errors; empty: the name passed to Open
-	Cache  int64  // bytes of decoded blocks kept; 0: 32 MiB, negative: none but that of the netCDF header, up to 64 KiB
-	Shared *Cache // a cache shared with other files; nil: a separate cache
+	Cache  int64  // size in bytes of a separate cache of decoded blocks; 0: 32 MiB, negative: none but that of the netCDF header, up to 64 KiB
+	Shared *Cache // the cache to use instead, which other files may use, too; nil: the separate one
 	Index  int64  // bytes of index pages kept; 0: 4 MiB
 	// Workers is the number of blocks decoded at the same time, however many goroutines
 	// read. 0 means GOMAXPROCS. Image.Copy has a separate number.

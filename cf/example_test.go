@@ -2,7 +2,9 @@ package cf_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"math"
 	"sync"
 
 	"github.com/cdfz-format/cdfz/archive"
@@ -69,6 +71,45 @@ func ExampleTimes() {
 	check(err)
 	fmt.Println(times)
 	// Output: [2001-01-16 00:00:00 +0000 UTC 2001-02-16 00:00:00 +0000 UTC]
+}
+
+// Write values as JSON, which has no NaN: missing values are null.
+func ExampleRead_json() {
+	ctx := context.Background()
+	f, err := archive.Open(ctx, "../testdata/classic/cdf2_climate.nc", nil)
+	check(err)
+	defer f.Close()
+	pr, err := f.Var("pr")
+	check(err)
+	values, err := cf.Read[float32](ctx, pr, slab.Sel{Start: []int64{0, 0, 2}, Count: []int64{1, 1, 3}}, nil)
+	check(err)
+	out := make([]*float32, len(values))
+	for i, x := range values {
+		if !math.IsNaN(float64(x)) {
+			out[i] = &values[i]
+		}
+	}
+	text, err := json.Marshal(out)
+	check(err)
+	fmt.Printf("%s\n", text)
+	// Output: [0.03124237,null,0.031868935]
+}
+
+// Read times of a calendar that time.Time does not have, such as 360_day with its 30th of February.
+func ExampleUnits_Date() {
+	ctx := context.Background()
+	f, err := archive.Open(ctx, "../testdata/classic/cdf2_climate.nc", nil)
+	check(err)
+	defer f.Close()
+	v, err := f.Var("time")
+	check(err)
+	u, err := v.Units()
+	check(err)
+	days, err := cf.Read[float64](ctx, v, slab.Sel{Start: []int64{1}, Count: []int64{1}}, nil)
+	check(err)
+	date, ok := u.Date(days[0] + 14)
+	fmt.Println(u.Calendar, date, ok)
+	// Output: 360_day 2001-02-30T00:00:00 true
 }
 
 // Convert numbers to dates.
