@@ -57,7 +57,7 @@ var roof = map[string][]string{
 
 	// Verbs.
 	"archive": {"archive", "archive/verify", "cdf3", "filters", "internal/atomicfile", "internal/filetime", "internal/nofollow",
-		"internal/runlog", "internal/storage", "internal/urls", "remote", "internal/s3"},
+		"internal/runlog", "internal/storage", "internal/urls", "remote", "internal/s3", "unlimited"},
 	"bench":     {"archive", "cdf3", "filters", "internal/atomicfile", "internal/chart", "internal/spec"},
 	"catalogue": {"archive", "./cataloguefile", "remote"},
 	"codec":     {"cdf3", "filters", "internal/spec", "internal/discovery"},

@@ -20,6 +20,10 @@ const (
 	recordsMixed Reason = "the records overlap other data"
 )
 
+// Overlaps reports whether values share bytes with other values or with the header. netCDF-C does not open such
+// files.
+func (r Reason) Overlaps() bool { return r == overlaps || r == recordsMixed }
+
 // extent is an interval of the image claimed by a variable (number), by the
 // header or by the record section (negative).
 type extent struct {

@@ -392,8 +392,10 @@ func (v *archiver) optionsOf(w *work) (*archive.WriteOptions, error) {
 	if w.Name != terminal.StdinName {
 		opts.Name = w.rep.image
 	}
-	if text := truncated(h, w.in.Size); text != "" {
-		w.rep.Warnings = append(w.rep.Warnings, text)
+	for _, text := range []string{truncated(h, w.in.Size), overlapping(h, w.in.Size)} {
+		if text != "" {
+			w.rep.Warnings = append(w.rep.Warnings, text)
+		}
 	}
 	w.rep.Warnings = append(w.rep.Warnings, v.specs.Warnings()...)
 	return &opts, nil

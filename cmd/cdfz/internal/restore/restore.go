@@ -141,7 +141,7 @@ is first restored and checked in a temporary file.`,
 		f.BoolVar(&v.salvages, "salvage", false, "restore the intact parts of a damaged archive")
 	})
 	cli.Flags(cmd, cli.OutputFlags, func(f *pflag.FlagSet) {
-		cli.Choice(cmd, &v.sparse, "sparse", "leave holes where a file is zero; auto: if its\nfile system has any", atomicfile.SparseAuto, atomicfile.SparseAlways, atomicfile.SparseNever)
+		cli.Choice(cmd, &v.sparse, "sparse", "leave holes where a file is zero", atomicfile.SparseAuto, atomicfile.SparseAlways, atomicfile.SparseNever)
 	})
 	cli.Flags(cmd, cli.ProofFlags, func(f *pflag.FlagSet) {
 		f.BoolVar(&v.sha256, "sha256", false, "check the SHA-256 of each netCDF file, too")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
+	"github.com/cdfz-format/cdfz/unlimited"
 )
 
 // truncated describes the values that lie beyond the end of a file. It returns "" if
@@ -25,11 +26,31 @@ func truncated(h *cdf3.Header, size int64) string {
 	if len(names) == 0 {
 		return ""
 	}
+	return fmt.Sprintf("the file is truncated: its last %s are missing, with values of %s", display.Size(missing), some(names))
+}
+
+// overlapping describes the values that share bytes with others or with the header. It returns "" if there are none.
+func overlapping(h *cdf3.Header, size int64) string {
+	_, why := unlimited.Plan(h, size)
+	var names []string
+	for i := range h.Vars {
+		if why[i].Overlaps() {
+			names = append(names, display.Quoted(h.Vars[i].Name))
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("values overlap other data, so that netCDF-C refuses the file: those of %s", some(names))
+}
+
+// some lists names up to a number.
+func some(names []string) string {
 	const most = 5
 	if n := len(names) - most; n > 0 {
 		names = append(names[:most:most], fmt.Sprintf("and %d more", n))
 	}
-	return fmt.Sprintf("the file is truncated: its last %s are missing, with values of %s", display.Size(missing), strings.Join(names, ", "))
+	return strings.Join(names, ", ")
 }
 
 // endOf returns the end of a variable's values. ok is false if they end beyond any
