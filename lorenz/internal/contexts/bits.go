@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 	"math/bits"
+	"slices"
 )
 
 // bitReader reads the tables.
@@ -62,6 +63,20 @@ func (w *bitWriter) put(v uint64, n uint) {
 		w.buf = append(w.buf, byte(w.acc))
 		w.acc >>= 8
 	}
+}
+
+// reserve makes room for some bytes of quickly.
+func (w *bitWriter) reserve(n int) { w.buf = slices.Grow(w.buf, n+8) }
+
+// quickly is put after reserve.
+func (w *bitWriter) quickly(v uint64, n uint) {
+	w.acc |= v << w.n
+	at := len(w.buf)
+	binary.LittleEndian.PutUint64(w.buf[at:at+8:cap(w.buf)], w.acc)
+	w.n += n
+	w.buf = w.buf[:at+int(w.n>>3)]
+	w.acc >>= w.n &^ 7
+	w.n &= 7
 }
 
 // finish fills the last byte and returns all.

@@ -133,3 +133,25 @@ func BenchmarkDecode(b *testing.B) {
 		})
 	}
 }
+
+func BenchmarkEncode(b *testing.B) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, dims := range [][]int{{65536}, {180, 360}, {4, 128, 128}} {
+		n := 1
+		for _, d := range dims {
+			n *= d
+		}
+		r, s := noise[uint32](n, 300, 0, rng), ShapeOf(dims)
+		b.Run(fmt.Sprint(dims), func(b *testing.B) {
+			b.SetBytes(int64(4 * n))
+			var e Encoder[uint32]
+			var buf []byte
+			for b.Loop() {
+				e.Load(r, s, nil)
+				e.Estimate()
+				buf = e.Append(buf[:0])
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/value")
+		})
+	}
+}

@@ -2,6 +2,8 @@ package contexts
 
 import (
 	"encoding/binary"
+	"math"
+	"math/bits"
 
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 )
@@ -29,6 +31,9 @@ type Encoder[T entropy.Lane] struct {
 	context []uint8 // of each position
 	zeros   []uint8
 
+	sides  []uint8  // sign contexts of the positions
+	row    []uint64 // codes of a row
+	codes  codes
 	parts  []byte // of the columns
 	model  model
 	words  []uint16
@@ -213,16 +218,17 @@ func (e *Encoder[T]) Append(dst []byte) []byte {
 	e.eachRow(1, func(g int) {
 		sums := e.expectations(g)
 		p := e.base + g*e.shape.row
+		class, context := e.class[p:p+len(sums)], e.context[p:p+len(sums)]
 		for c, v := range sums {
+			k := m.expect[expectation(v)]
+			context[c] = k
 			if e.active == nil || e.active[p+c] {
-				k := m.expect[expectation(v)]
-				e.context[p+c] = k
-				m.tables[k].size[e.class[p+c]]++
+				m.tables[k].size[class[c]&127]++
 			}
 		}
 	})
 	e.drop()
-	e.lowBits()
+	e.sides = entropy.Grow(e.sides, len(e.r))
 	e.signBits(1)
 	options := byte(0)
 	if len(e.zeros) > 0 {
@@ -239,6 +245,7 @@ func (e *Encoder[T]) Append(dst []byte) []byte {
 		m.tables[k].choose()
 		m.tables[k].write(&w)
 	}
+	e.makeCodes()
 	for x := range e.whole.signs() {
 		for k := 1; k < 3; k++ {
 			p := m.signs[x][k]
@@ -265,8 +272,10 @@ func (e *Encoder[T]) Append(dst []byte) []byte {
 		} else {
 			dst = entropy.AppendUvarint(dst, uint64(len(words)))
 		}
-		for _, v := range words {
-			e.parts = binary.LittleEndian.AppendUint16(e.parts, v)
+		at := len(e.parts)
+		e.parts = append(e.parts, make([]byte, 2*len(words))...)
+		for i, v := range words {
+			binary.LittleEndian.PutUint16(e.parts[at+2*i:], v)
 		}
 		start := len(e.parts)
 		w := bitWriter{buf: e.parts}
@@ -312,83 +321,130 @@ func (e *Encoder[T]) drop() {
 	}
 }
 
-// signContext returns the number of the sign context of a place but for the sign of W.
-func (s Shape) signContext(signs []uint8, north, below int) int {
-	if s.dims == 1 {
-		return 0
-	}
-	return 9*int(signs[north]) + 3*int(signs[below]) + int(signs[north-1])
-}
-
-// eachSign visits the residuals of a row that are not 0 with their sign contexts.
-func (e *Encoder[T]) eachSign(g int, visit func(p, context int)) {
+// signContexts sets the sign contexts of a row.
+func (e *Encoder[T]) signContexts(g int, contexts []uint8) {
 	s := e.shape
-	each := 27
-	if s.dims == 1 {
-		each = 1
-	}
 	at, north, below := e.place(g, 0), e.place(g-1, 0), e.place(before(g, s.below()), 0)
-	s.eachStripe(func(start, n int) {
-		west := none
-		for c := start; c < start+n; c++ {
-			if e.class[e.base+g*s.row+c] > 0 {
-				visit(e.base+g*s.row+c, each*west+s.signContext(e.signs, north+c, below+c))
-			}
-			west = int(e.signs[at+c])
-		}
-	})
+	west := e.signs[at-1:][:len(contexts)]
+	if s.dims == 1 {
+		copy(contexts, west)
+		s.eachStripe(func(start, _ int) { contexts[start] = none })
+		return
+	}
+	nw, n, b := e.signs[north-1:][:len(contexts)], e.signs[north:][:len(contexts)], e.signs[below:][:len(contexts)]
+	for c, w := range west {
+		contexts[c] = 27*w + 9*n[c] + 3*b[c] + nw[c]
+	}
+	s.eachStripe(func(start, _ int) { contexts[start] = 27*none + 9*n[start] + 3*b[start] + nw[start] })
 }
 
-// signOf returns 1 for a negative residual, and 0 for a positive one.
-func (e *Encoder[T]) signOf(p int) int {
-	return int(e.r[p]>>(entropy.LaneBits[T]()-1)) & 1
+// codes are what encodes a value in a context: slots of the class and those before it, and the same of the sign.
+type codes struct {
+	class [mostTables << 7]uint32 // by context and class: slots << 16 | first slot
+	sign  [81 * 9]uint16          // by sign context, class and sign: slots << 8 | first slot
+}
+
+// makeCodes sets the codes from the tables and signs.
+func (e *Encoder[T]) makeCodes() {
+	m := &e.model
+	for k := range m.boundaries {
+		t := &m.tables[k]
+		for class, n := range t.size {
+			e.codes.class[k<<7|class] = n<<16 | t.start[class]
+		}
+	}
+	for x := range e.whole.signs() {
+		for sign := range uint32(3) {
+			e.codes.sign[9*x+int(sign)] = signSlots << 8 // class 0 has no sign
+		}
+		for k := 1; k < 3; k++ {
+			p := m.signs[x][k]
+			e.codes.sign[9*x+3*k+negative] = uint16(p << 8)
+			e.codes.sign[9*x+3*k+none] = signSlots << 8
+			e.codes.sign[9*x+3*k+positive] = uint16((signSlots-p)<<8 | p)
+		}
+	}
+}
+
+// kinds are the classes that signs distinguish, times 3.
+var kinds = func() (k [128]uint8) {
+	for class := range k {
+		k[class] = uint8(3 * min(class, 2))
+	}
+	return k
+}()
+
+// reciprocals are such that the upper half of their product with a state is its quotient, plus the state itself for the
+// divisor 1.
+var reciprocals = func() (r [slots + 1]uint64) {
+	for d := uint64(2); d <= slots; d++ {
+		r[d] = math.MaxUint64/d + 1
+	}
+	return r
+}()
+
+// divided returns x / d. d is at most slots.
+func divided(x, d uint32) uint32 {
+	q, _ := bits.Mul64(uint64(x), reciprocals[d])
+	return uint32(q) + x&uint32(int32(d-2)>>31)
 }
 
 // states returns the states and the words of the column. The words are valid until the next call.
 func (e *Encoder[T]) states() (x [stripes]uint32, words []uint16) {
-	s, m := e.shape, &e.model
+	s := e.shape
 	for q := range x {
 		x[q] = leastState
 	}
-	sign := make([]uint8, s.row) // p of each element of the row that is not 0
-	if cap(e.words) < s.N() {
-		e.words = make([]uint16, s.N())
+	n := s.N()
+	if cap(e.words) < n {
+		e.words = make([]uint16, n)
 	}
-	words = e.words[:s.N()]
-	at := len(words)
+	words = e.words[:n]
+	at := n
 	seg, longer := s.steps()
+	var starts [stripes]int
+	for q := range starts {
+		starts[q] = q*seg + min(q, longer)
+	}
+	e.row = entropy.Grow(e.row, s.row)
+	row := e.row
 	for g := s.rows - 1; g >= 0; g-- {
 		p := e.base + g*s.row
-		e.eachSign(g, func(p, context int) { sign[p-e.base-g*s.row] = uint8(m.signs[context][min(e.class[p], 2)]) })
+		class, context, side := e.class[p:p+s.row], e.context[p:p+s.row], e.sides[p:p+s.row]
+		signs := e.signs[e.place(g, 0):][:s.row]
+		for c, k := range class {
+			k &= 127
+			sign := e.codes.sign[9*int(side[c])+int(kinds[k])+int(signs[c])]
+			row[c] = uint64(e.codes.class[int(context[c])<<7|int(k)])<<16 | uint64(sign)
+		}
+		if e.active != nil {
+			for c, active := range e.active[p : p+s.row] {
+				if !active {
+					row[c] = 0
+				}
+			}
+		}
 		for j := seg; j >= 0; j-- {
 			width := stripes
 			if j == seg {
 				width = longer
 			}
 			for q := width - 1; q >= 0; q-- {
-				c := q*seg + min(q, longer) + j
-				if e.active != nil && !e.active[p+c] {
+				v := row[starts[q]+j]
+				size, part := uint32(v>>32), uint32(v>>8)&0xff
+				if size == 0 { // masked
 					continue
 				}
-				k := e.class[p+c]
-				t := &m.tables[e.context[p+c]]
-				size, start := t.size[k], t.start[k]
-				part, skip := uint32(signSlots), uint32(0)
-				if k > 0 {
-					if part = uint32(sign[c]); e.signOf(p+c) == 0 {
-						part, skip = signSlots-part, part
-					}
-				}
 				y := x[q]
-				if uint64(y) >= uint64(size*part)<<16 {
-					at--
-					words[at] = uint16(y)
-					y >>= 16
-				}
-				if k > 0 {
-					y = y/part<<logSign + skip + y%part
-				}
-				x[q] = y/size<<logSlots + start + y%size
+				// A word that is not needed is overwritten by the next one.
+				words[at-1] = uint16(y)
+				full := (uint64(size*part)<<16 - 1 - uint64(y)) >> 63
+				at -= int(full)
+				y >>= full * 16 & 31
+				z := divided(y, part)
+				y = z<<logSign + uint32(v)&0xff + y - z*part
+				z = divided(y, size)
+				x[q] = z<<logSlots + uint32(v>>16)&0xffff + y - z*size
 			}
 		}
 	}

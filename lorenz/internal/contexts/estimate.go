@@ -22,11 +22,14 @@ func (e *Encoder[T]) Estimate() int {
 		return math.MaxInt
 	}
 	classes := int(e.merge(used) >> logFrac)
-	return (classes+e.lowBits()+e.signBits(step))/8 + headBytes
+	return (classes+e.lowBits()+e.signBits(step))/8 + headBytes + (e.whole.Columns()-1)*columnBytes
 }
 
 // headBytes is about what the parts of a block with a fixed length take.
 const headBytes = 4*stripes + 2 + mostTaps + 8
+
+// columnBytes is about what another column takes.
+const columnBytes = 4*stripes + 4
 
 // expectations sets sums to what the weights say of the elements of a row.
 func (e *Encoder[T]) expectations(g int) []float32 {
@@ -235,21 +238,26 @@ func (e *Encoder[T]) occurs(k int) bool {
 	return false
 }
 
-// signBits chooses the probabilities of signs from some rows, and returns about how many bits all signs take.
+// signBits chooses the probabilities of signs from some rows, and returns about how many bits all signs take. It sets
+// the sign contexts of these rows.
 func (e *Encoder[T]) signBits(step int) int {
-	var counts [81][3][2]uint32
-	used, rows, all := 0, 0, e.rows()
+	var counts [81 * 9]uint32 // by sign context, class and sign
+	e.sides = entropy.Grow(e.sides, len(e.r))
+	rows, all := 0, e.rows()
 	e.eachRow(step, func(g int) {
 		rows++
-		e.eachSign(g, func(p, context int) {
-			counts[context][min(e.class[p], 2)][e.signOf(p)&1]++
-			used++
-		})
+		p := e.base + g*e.shape.row
+		contexts := e.sides[p : p+e.shape.row]
+		e.signContexts(g, contexts)
+		class, signs := e.class[p:p+len(contexts)], e.signs[e.place(g, 0):][:len(contexts)]
+		for c, x := range contexts { // masked elements have class 0
+			counts[9*int(x)+int(kinds[class[c]&127])+int(signs[c])]++
+		}
 	})
 	sum := 0
 	for x := range e.whole.signs() {
 		for k := 1; k < 3; k++ {
-			pos, neg := int(counts[x][k][0]), int(counts[x][k][1])
+			neg, pos := int(counts[9*x+3*k+negative]), int(counts[9*x+3*k+positive])
 			e.model.signs[x][k] = signSlots / 2
 			sum++
 			n := pos + neg

@@ -138,23 +138,26 @@ func (e *Encoder[T]) eachGroup(visit func(from, to int)) {
 // low writes the low bits of the column.
 func (e *Encoder[T]) low(w *bitWriter, zeros []uint8) {
 	t := uint(0)
-	for i, k := range e.class[e.base : e.base+e.shape.N()] {
-		if k < 4 {
-			continue
-		}
+	n := e.base + e.shape.N()
+	for at := e.base; at < n; at += entropy.GroupLen {
+		to := min(at+entropy.GroupLen, n)
 		if len(zeros) > 0 {
-			t = uint(zeros[i/entropy.GroupLen])
+			t = uint(zeros[(at-e.base)/entropy.GroupLen])
 		}
-		b := lowBits(k)
-		if b <= t {
-			continue
+		r := e.r[at:to]
+		w.reserve(8 * entropy.GroupLen)
+		for i, k := range e.class[at:to] {
+			b := lowBits(k)
+			if b <= t {
+				continue
+			}
+			x := signed(r[i])
+			v := uint64(max(x, -x)) >> t & (1<<(b-t) - 1)
+			if b -= t; b > 32 {
+				w.quickly(v&(1<<32-1), 32)
+				v, b = v>>32, b-32
+			}
+			w.quickly(v, b)
 		}
-		x := signed(e.r[e.base+i])
-		v := uint64(max(x, -x)) >> t & (1<<(b-t) - 1)
-		if b -= t; b > 32 {
-			w.put(v&(1<<32-1), 32)
-			v, b = v>>32, b-32
-		}
-		w.put(v, b)
 	}
 }
