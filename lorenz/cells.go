@@ -12,11 +12,12 @@ import (
 func (c *coder[T]) encodeGroups(s *shape, dst, raw []byte, x *candidate[T]) []byte {
 	base := x.pred.Layout(s.n)
 	l := base
+	s.divided = 0
 	c.probe.y, c.probe.bits = x.y, x.u
 	for parts := 32; parts >= 4 && s.cells > 0; parts /= 2 {
 		// Cells must not cost more than 1 %.
 		if try := cellsFor(s, x, parts, 1); try != base && c.probe.cellLoss(s, x.pred, try) < x.cost/100 {
-			l = try
+			l, s.divided = try, parts
 			break
 		}
 	}

@@ -18,7 +18,9 @@ func (c *coder[T]) tryContexts(s *shape, dst, raw []byte, x *candidate[T]) []byt
 			return dst
 		}
 		how = formColumns
-		l = cellsFor(s, x, limits.cells, form.Unit())
+		if s.divided > 0 {
+			l = cellsFor(s, x, min(limits.cells, s.divided, max(s.best.len/bytesOfCell, fewestCells)), form.Unit())
+		}
 	}
 	if form = form.Cut(l.Plane, l.Cell); !form.Valid() {
 		return dst

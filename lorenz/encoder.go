@@ -149,6 +149,7 @@ type shape struct {
 	nums     []uint64 // the run lengths of the mask
 	distinct float64  // share of different values in a sample
 	best     made     // the best form so far
+	divided  int      // into about how many parts its cells cut the block there, 0 without cells shorter than planes
 }
 
 // coder has the buffers for lanes of one width.

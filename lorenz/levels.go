@@ -198,6 +198,9 @@ const (
 	shortMatches = 64 << 10
 	// shortContexts is the longest block in which the adaptive mode is mostly shorter than contexts, and takes little time.
 	shortContexts = 16 << 10
+	// bytesOfCell is the least length of a cell's column in modeContexts, unless there are fewestCells: it begins with 64
+	// bytes of states.
+	bytesOfCell = 4 << 10
 	// tinyText is the longest block of text whose repeats are chosen with care at every level.
 	tinyText = 2 << 10
 )
@@ -214,5 +217,6 @@ const (
 	matchNew     = 2.5   // matches are not tried if more bytes than so many times their limit were not there before
 	narrowFavour = 0.99  // factor of the cost of numbers of 4 bytes, which decode in half the time
 	plainFavour  = 0.9   // factor of the estimated cost without a transform, which is often too high
+	fewestCells  = 4     // into which blocks in modeContexts are cut
 	betterModel  = 0.997 // another predictor of the adaptive mode must cost less than this part of the first
 )

@@ -13,20 +13,19 @@ type Run struct{ Start, End int }
 
 // Encoder encodes blocks. It keeps its memory from block to block.
 type Encoder[T entropy.Lane] struct {
-	whole   Shape   // of the block
-	shape   Shape   // of the column that is looked at
-	column  int     // which it is
-	base    int     // positions before it
-	origin  int     // place of its first row in mags, signs and logs
-	r       []T     // residuals, in the order of the positions
-	turned  []T     // buffer for these
-	class   []uint8 // of the positions
-	active  []bool  // by position; nil if none is masked
-	masks   []bool  // buffer for these
-	coded   int     // residuals
-	mags    []float32
+	whole   Shape     // of the block
+	shape   Shape     // of the column that is looked at
+	column  int       // which it is
+	base    int       // positions before it
+	origin  int       // place of its first row in mags and signs
+	r       []T       // residuals, in the order of the positions
+	turned  []T       // buffer for these
+	class   []uint8   // of the positions
+	active  []bool    // by position; nil if none is masked
+	masks   []bool    // buffer for these
+	coded   int       // residuals
+	mags    []float32 // rows of these two have two elements more on both sides, and a column a row before its first
 	signs   []uint8
-	logs    []uint8 // classes; rows of these three have two elements more on both sides, and a column a row before its first
 	sums    []float32
 	context []uint8 // of each position
 	zeros   []uint8
@@ -61,7 +60,7 @@ type table struct {
 	size   [128]uint32
 }
 
-// place returns the place of element c of a row of the column in mags, signs and logs.
+// place returns the place of element c of a row of the column in mags and signs.
 func (e *Encoder[T]) place(row, c int) int { return e.origin + row*(e.shape.row+2*halo) + halo + c }
 
 // first goes to the first column.
@@ -116,11 +115,10 @@ func (e *Encoder[T]) Load(r []T, s Shape, masked []Run) {
 	size := 0
 	e.eachColumn(func() { size += (e.shape.rows + 1) * (e.shape.row + 2*halo) })
 	e.class = entropy.Grow(e.class, len(r))
-	e.mags, e.signs, e.logs = entropy.Grow(e.mags, size), entropy.Grow(e.signs, size), entropy.Grow(e.logs, size)
+	e.mags, e.signs = entropy.Grow(e.mags, size), entropy.Grow(e.signs, size)
 	e.eachColumn(func() {
 		from, to := e.place(-1, -halo), e.place(0, -halo)
 		clear(e.mags[from:to])
-		clear(e.logs[from:to])
 		for i := range e.signs[from:to] {
 			e.signs[from+i] = none
 		}
@@ -154,35 +152,33 @@ func arrange[V any](s Shape, to, from []V) {
 func (e *Encoder[T]) loadRow(g int) {
 	s := e.shape
 	at := e.place(g, 0)
-	logs, mags, signs := e.logs[at-halo:at+s.row+halo], e.mags[at-halo:at+s.row+halo], e.signs[at-halo:at+s.row+halo]
+	mags, signs := e.mags[at-halo:at+s.row+halo], e.signs[at-halo:at+s.row+halo]
 	p := e.base + g*s.row
-	for c, v := range e.r[p : p+s.row] {
+	r := e.r[p : p+s.row]
+	class, to, sign := e.class[p:p+len(r)], mags[halo:][:len(r)], signs[halo:][:len(r)]
+	for c, v := range r {
 		x := signed(v)
 		neg := x >> 63
 		k := classOf(uint64(x^neg) - uint64(neg))
-		e.class[p+c] = k
-		sign := uint8(none)
-		if x != 0 {
-			sign = uint8(positive + positive*neg)
-		}
-		logs[halo+c], mags[halo+c], signs[halo+c] = k, magnitudes[k], sign
+		class[c], to[c] = k, magnitudes[k&127]
+		some := uint64(x|-x) >> 63
+		sign[c] = uint8(none + some - 2*(uint64(x)>>63))
 	}
 	if e.active != nil {
 		s.eachStripe(func(start, n int) {
-			last := e.logs[e.place(g-1, start)]
+			last := e.mags[e.place(g-1, start)]
 			for c := start; c < start+n; c++ {
 				if !e.active[p+c] {
-					e.class[p+c] = 0
-					logs[halo+c], mags[halo+c], signs[halo+c] = last, magnitudes[last], none
+					class[c], to[c], sign[c] = 0, last, none
 				}
-				last = logs[halo+c]
+				last = to[c]
 			}
 		})
 	}
 	for k := range halo {
-		logs[k], mags[k], signs[k] = logs[halo], mags[halo], signs[halo]
+		mags[k], signs[k] = mags[halo], signs[halo]
 		end := halo + s.row
-		logs[end+k], mags[end+k], signs[end+k] = logs[end-1], mags[end-1], signs[end-1]
+		mags[end+k], signs[end+k] = mags[end-1], signs[end-1]
 	}
 }
 

@@ -1,5 +1,7 @@
 package contexts
 
+import "math"
+
 // fit chooses weights: those with which classes of neighbours come closest to that of an element.
 func (e *Encoder[T]) fit() {
 	const most = 2 + mostTaps + 1
@@ -23,9 +25,9 @@ func (e *Encoder[T]) fit() {
 			continue
 		}
 		at := e.place(g, c)
-		x := [most]int64{int64(e.logs[at-1]), int64(e.logs[at-2])}
+		x := [most]int64{e.classAt(at - 1), e.classAt(at - 2)}
 		for i, t := range taps {
-			x[2+i] = int64(e.logs[e.place(before(g, t.rows), c+t.col)])
+			x[2+i] = e.classAt(e.place(before(g, t.rows), c+t.col))
 		}
 		x[n-1] = 1
 		y := int64(e.class[p])
@@ -76,4 +78,12 @@ func (e *Encoder[T]) inStripe(c, seg, longer int) int {
 		return (c - long) % seg
 	}
 	return c % (seg + 1)
+}
+
+// classAt returns the class whose magnitude is at a place.
+func (e *Encoder[T]) classAt(place int) int64 {
+	if m := e.mags[place]; m > 0 {
+		return int64(math.Float32bits(m)>>22) - 254
+	}
+	return 0
 }

@@ -80,31 +80,40 @@ func (l *lowReader) ended() bool { return (l.pos+7)/8 == len(l.buf) }
 
 // lowBits chooses whether groups have trailing zeros, and returns how many low bits there are, and zeros.
 func (e *Encoder[T]) lowBits() int {
+	plain := 0
+	for _, k := range e.class {
+		plain += int(lows[k&127])
+	}
 	e.zeros = e.zeros[:0]
-	plain, count, sum := 0, 0, 0
-	e.eachGroup(func(from, to int) {
-		var or T
-		for p := from; p < to; p++ {
-			if k := e.class[p]; k > 0 {
-				or |= e.r[p]
-				plain += int(lowBits(k))
-			}
-		}
-		t := uint8(0)
-		if or != 0 {
-			t = uint8(bits.TrailingZeros64(uint64(or)))
-			count, sum = count+1, sum+int(t)
-		} else if from > e.base {
-			t = e.zeros[len(e.zeros)-1]
-		}
-		e.zeros = append(e.zeros, t)
-	})
-	if 4*sum <= count {
+	// Zeros at all places are as many as in a sample, unless they are few.
+	const sampled = 256
+	all := (len(e.r) + entropy.GroupLen - 1) / entropy.GroupLen
+	for _, step := range []int{max(1, all/sampled), 1} {
 		e.zeros = e.zeros[:0]
-		return plain
+		count, sum := 0, 0
+		e.eachGroup(step, func(from, to int) {
+			or := T(0)
+			for i, k := range e.class[from:to] {
+				if k > 0 {
+					or |= e.r[from+i]
+				}
+			}
+			t := uint8(0)
+			if or != 0 {
+				t = uint8(bits.TrailingZeros64(uint64(or)))
+				count, sum = count+1, sum+int(t)
+			} else if from > e.base && len(e.zeros) > 0 {
+				t = e.zeros[len(e.zeros)-1]
+			}
+			e.zeros = append(e.zeros, t)
+		})
+		if 4*sum <= count {
+			e.zeros = e.zeros[:0]
+			return plain
+		}
 	}
 	total, last, g := 0, 0, 0
-	e.eachGroup(func(from, to int) {
+	e.eachGroup(1, func(from, to int) {
 		t := e.zeros[g]
 		if from == e.base {
 			last = 0
@@ -125,11 +134,19 @@ func (e *Encoder[T]) lowBits() int {
 	return total
 }
 
-// eachGroup visits the positions of each group.
-func (e *Encoder[T]) eachGroup(visit func(from, to int)) {
+// lows are the low bits of all classes.
+var lows = func() (n [128]uint8) {
+	for class := range n {
+		n[class] = uint8(lowBits(uint8(class)))
+	}
+	return n
+}()
+
+// eachGroup visits the positions of every group of a step.
+func (e *Encoder[T]) eachGroup(step int, visit func(from, to int)) {
 	e.eachColumn(func() {
 		n := e.base + e.shape.N()
-		for at := e.base; at < n; at += entropy.GroupLen {
+		for at := e.base; at < n; at += step * entropy.GroupLen {
 			visit(at, min(at+entropy.GroupLen, n))
 		}
 	})
