@@ -14,7 +14,7 @@ import (
 // says anything else.
 func TestFinal(t *testing.T) {
 	for name, want := range map[string]string{
-		"docs/FORMAT.md": "**Format 1, final.**", "docs/LORENZ.md": "**Format 1, final**",
+		"docs/FORMAT.md": "**Format 1, final** since 28 November 2026", "docs/LORENZ.md": "**Format 1, final** since 28 November 2026",
 		"README.md": "Format 1 is final", "archive/archive.go": "Format 1 is final",
 	} {
 		b, err := os.ReadFile(filepath.Join("..", name))
