@@ -48,6 +48,8 @@ typedef struct {
 	uint32_t slots[MOST_TABLES * SLOTS];        /* magnitude << 22 | slots of the class - 1 << 11 | slots of it before this one */
 	uint32_t signs[32];                         /* for the signs 9 N + 3 B + NW: 5 bits for each W and class 1, 16 bits above for others */
 	int16_t bounds[MOST_TABLES][STRIPES];       /* for AVX2: boundaries + 2031 */
+	uint64_t upper[128];                        /* of the absolute values of each class: all bits but the low ones */
+	uint8_t low_bits[128];                      /* how many these are */
 	uint32_t states[STRIPES];
 	float before[2][STRIPES];                   /* magnitudes of W and WW */
 	uint32_t west[STRIPES];                     /* 5 times the sign of W */
@@ -291,6 +293,10 @@ static uint64_t row_before(const contexts *c, uint64_t row, uint64_t rows)
 static bool contexts_open(contexts *c, reader *in, const shape *s, unsigned width)
 {
 	c->block = *s;
+	for (unsigned i = 0; i < 128; i++) {
+		c->low_bits[i] = (uint8_t)(i < 4 ? 0 : i / 2 - 1);
+		c->upper[i] = (uint64_t)(i - 2 * c->low_bits[i]) << c->low_bits[i];
+	}
 	if (!read_tables(c, in, width, s->row * s->rows))
 		return false;
 	c->directory = *in;
@@ -678,6 +684,141 @@ static ALWAYS_INLINE uint64_t contexts_steps(contexts *c, uint64_t at, uint64_t 
 		_mm256_storeu_si256((__m256i *)(c->west + 8 * k), h[k].west);
 		_mm256_storeu_ps(c->before[0] + 8 * k, h[k].m1);
 		_mm256_storeu_ps(c->before[1] + 8 * k, h[k].m2);
+	}
+	c->words = words;
+	return j;
+}
+#elif defined(__GNUC__)
+/* The same with vectors of four, which most processors have. */
+typedef uint32_t lanes4 __attribute__((vector_size(16)));
+typedef int32_t ints4 __attribute__((vector_size(16)));
+typedef float floats4 __attribute__((vector_size(16)));
+typedef uint16_t shorts4 __attribute__((vector_size(8)));
+
+/* A quarter of a step. The signs of W are masks. */
+typedef struct {
+	lanes4 x, negative, positive;
+	floats4 m1, m2;
+} quarter;
+
+/* Chooses a where the mask is set, and b elsewhere. */
+static ALWAYS_INLINE lanes4 choose4(lanes4 mask, lanes4 a, lanes4 b)
+{
+	return (a & mask) | (b & ~mask);
+}
+
+/* Returns the elements of a table at four places. */
+static ALWAYS_INLINE lanes4 take4(const uint32_t *table, lanes4 at)
+{
+	return (lanes4){table[at[0]], table[at[1]], table[at[2]], table[at[3]]};
+}
+
+/* Appends the next words to the lanes that need one. */
+#ifdef __wasm_simd128__
+#include <wasm_simd128.h>
+#define MOVE(i, k) ((i) >> (k) & 1 ? 2 * __builtin_popcount((i) & ((1 << (k)) - 1)) : 128)
+#define MOVES(i, k) (uint8_t)MOVE(i, k), (uint8_t)(MOVE(i, k) + 1), 128, 128
+#define MOVES1(i) {MOVES(i, 0), MOVES(i, 1), MOVES(i, 2), MOVES(i, 3)}
+#define MOVES4(i) MOVES1(i), MOVES1((i) + 1), MOVES1((i) + 2), MOVES1((i) + 3)
+/* For each set of lanes, where in the next words each of them has its own. */
+static const uint8_t moves[16][16] = {MOVES4(0), MOVES4(4), MOVES4(8), MOVES4(12)};
+
+static ALWAYS_INLINE lanes4 append4(lanes4 x, lanes4 need, const uint8_t **words)
+{
+	uint32_t mask = wasm_i32x4_bitmask((v128_t)need);
+	v128_t w = wasm_i8x16_swizzle(wasm_v128_load64_zero(*words), wasm_v128_load(moves[mask]));
+	*words += 2 * __builtin_popcount(mask);
+	return choose4(need, x << 16 | (lanes4)w, x);
+}
+#else
+static ALWAYS_INLINE lanes4 append4(lanes4 x, lanes4 need, const uint8_t **words)
+{
+	for (unsigned k = 0; k < 4; k++) {
+		const uint8_t *w = *words;
+		x[k] = x[k] << (need[k] & 16) | ((w[0] | (uint32_t)w[1] << 8) & need[k]);
+		*words += need[k] & 2;
+	}
+	return x;
+}
+#endif
+
+static ALWAYS_INLINE void contexts_quarter(contexts *c, quarter *h, uint64_t o, uint64_t at, lanes4 signs, const uint8_t **words,
+	bool masked, const uint16_t *actives)
+{
+	floats4 v, sums;
+	lanes4 e, active = {0};
+	memcpy(&sums, c->sums + o, sizeof sums);
+	v = sums + c->weights[1] * h->m2;
+	v = v + 1.0f;
+	v = v + c->weights[0] * h->m1;
+	memcpy(&e, &v, sizeof e);
+	lanes4 x = h->x, t = take4(c->slots, take4(c->lut, ((e >> 19) - 2032) % EXPECTATIONS) + x % SLOTS), up = x >> 11;
+	lanes4 y = (t >> 11) % SLOTS * up + up + t % SLOTS, f = t & 511u << MAGNITUDE, none = (lanes4)(f == 0);
+	lanes4 word = take4(c->signs, signs);
+	lanes4 p = choose4(h->negative, word, choose4(h->positive, word >> 10, word >> 5));
+	/* The second highest bit is that of classes above 1. Class 0 is as if positive and sure. */
+	p = choose4((lanes4)((ints4)(t + t) >> 31), p >> 16, p) % SIGN_SLOTS & ~none;
+	lanes4 z = y % SIGN_SLOTS, part = (y >> 5) * p, negative = (lanes4)((ints4)p > (ints4)z);
+	y = choose4(negative, part + z, y - part - p);
+	lanes4 positive = ~(negative | none), need = (lanes4)(y >> 16 == 0), class = ((t >> MAGNITUDE) - 254) & ~none;
+	if (masked) {
+		shorts4 coded;
+		memcpy(&coded, actives, sizeof coded);
+		active = (lanes4)(__builtin_convertvector(coded, lanes4) != 0);
+		lanes4 before;
+		memcpy(&before, &h->m1, sizeof before);
+		need &= active;
+		class &= active;
+		negative &= active;
+		positive &= active;
+		none |= ~active;
+		y = choose4(active, y, x);
+		f = choose4(active, f, before);
+	}
+	h->x = append4(y, need, words);
+	h->negative = negative;
+	h->positive = positive;
+	h->m2 = h->m1;
+	memcpy(&h->m1, &f, sizeof f);
+	memcpy(c->mags + at + o, &f, sizeof f);
+	shorts4 marks = __builtin_convertvector(class | (none & NO_SIGN) | (positive & POSITIVE), shorts4);
+	memcpy(c->marks + at + o, &marks, sizeof marks);
+}
+
+static ALWAYS_INLINE uint64_t contexts_steps(contexts *c, uint64_t at, uint64_t north, uint64_t below, bool masked)
+{
+	uint16_t tail[STRIPES];
+	for (unsigned q = 0; q < STRIPES; q++)
+		tail[q] = q < c->longer ? 0xffff : 0;
+	quarter h[4];
+	for (unsigned k = 0; k < 4; k++) {
+		memcpy(&h[k].x, c->states + 4 * k, sizeof h[k].x);
+		memcpy(&h[k].m1, c->before[0] + 4 * k, sizeof h[k].m1);
+		h[k].m2 = h[k].m1;
+		h[k].negative = h[k].positive = (lanes4){0};
+	}
+	const uint8_t *words = c->words;
+	uint64_t j = 0;
+	for (; j < c->steps && c->words_end - words >= SPARE; j++) {
+		for (unsigned k = 0; k < 4; k++) {
+			uint64_t o = j * STRIPES + 4 * k;
+			shorts4 n, b, nw;
+			memcpy(&n, c->marks + north + o, sizeof n);
+			memcpy(&b, c->marks + below + o, sizeof b);
+			memcpy(&nw, c->marks + north + o - STRIPES, sizeof nw);
+			lanes4 signs = __builtin_convertvector((n >> SIGN) * 9 + (b >> SIGN) * 3 + (nw >> SIGN), lanes4);
+			if (masked || j == c->whole)
+				contexts_quarter(c, &h[k], o, at, signs, &words, true, masked ? c->active + o : tail + 4 * k);
+			else
+				contexts_quarter(c, &h[k], o, at, signs, &words, false, tail);
+		}
+	}
+	for (unsigned k = 0; k < 4; k++) {
+		lanes4 west = (h[k].positive & 10) | (~(h[k].negative | h[k].positive) & 5);
+		memcpy(c->states + 4 * k, &h[k].x, sizeof h[k].x);
+		memcpy(c->before[0] + 4 * k, &h[k].m1, sizeof h[k].m1);
+		memcpy(c->before[1] + 4 * k, &h[k].m2, sizeof h[k].m2);
+		memcpy(c->west + 4 * k, &west, sizeof west);
 	}
 	c->words = words;
 	return j;

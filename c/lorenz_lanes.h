@@ -383,30 +383,29 @@ static void FN(stride)(const view *v, uint64_t s, LANE *lanes)
  * bits and of t trailing zeros. */
 static ALWAYS_INLINE bool FN(contexts_low)(contexts *c, const uint16_t *marks, unsigned apart, uint64_t count, unsigned t, LANE *r, uint64_t step)
 {
-	bits low = c->low;
-	for (uint64_t j = 0, end = 0; j < count; j++, marks += apart, r += step) {
-		if (j == end) { /* the bits of the next elements are all there, or each is checked */
-			end = count - j < 64 ? count : j + 64;
-			if (low.length - low.at < (end - j) * BITS + 128)
-				end = j;
+	const uint8_t *p = c->low.p;
+	uint64_t at = c->low.at, y;
+	for (uint64_t k; count > 0; count -= k) {
+		k = count < 64 ? count : 64;
+		bool plenty = c->low.length - at >= k * BITS + 128; /* the bits of the next elements are all there */
+		k = plenty ? k : 1;
+		for (uint64_t j = 0; j < k; j++, marks += apart, r += step) {
+			unsigned class = *marks & 127, bits = c->low_bits[class];
+			bits = bits > t ? bits - t : 0;
+			if (plenty && (BITS == 32 || bits <= 56)) {
+				y = load64(p + (at >> 3)) >> (at & 7) & ~(~(uint64_t)0 << bits);
+				at += bits;
+			} else {
+				c->low.at = at;
+				if (!bits_read(&c->low, bits, &y))
+					return false;
+				at = c->low.at;
+			}
+			LANE negative = 0 - (LANE)(*marks < NO_SIGN), x = (LANE)c->upper[class] + ((LANE)y << t);
+			*r = (x ^ negative) - negative;
 		}
-		unsigned class = *marks & 255, b = class < 4 ? 0 : (class >> 1) - 1;
-		LANE x = (LANE)(class - 2 * b) << b;
-		uint64_t y;
-		unsigned k = b > t ? b - t : 0;
-		if (end > j && (BITS == 32 || k <= 56)) {
-			y = load64(low.p + (low.at >> 3)) >> (low.at & 7) & (((uint64_t)1 << k) - 1);
-			low.at += k;
-		} else if (!bits_read(&low, k, &y)) {
-			return false;
-		}
-		if (end == j)
-			end++;
-		x += (LANE)y << t;
-		LANE negative = 0 - (LANE)(*marks < NO_SIGN);
-		*r = (x ^ negative) - negative;
 	}
-	c->low = low;
+	c->low.at = at;
 	return true;
 }
 
@@ -433,8 +432,8 @@ static bool FN(contexts_ordered)(contexts *c, const uint16_t *marks, uint64_t co
 /* The same for a stripe, whose marks are STRIPES apart. Residuals are step apart. */
 static bool FN(contexts_stripe)(contexts *c, const uint16_t *marks, uint64_t count, uint64_t i, LANE *r, uint64_t step)
 {
-	if (!c->has_zeros && step == 1)
-		return FN(contexts_low)(c, marks, STRIPES, count, 0, r, 1);
+	if (!c->has_zeros)
+		return step == 1 ? FN(contexts_low)(c, marks, STRIPES, count, 0, r, 1) : FN(contexts_low)(c, marks, STRIPES, count, 0, r, step);
 	while (count > 0) {
 		uint64_t k = count < GROUP - i % GROUP ? count : GROUP - i % GROUP;
 		if (!FN(contexts_low)(c, marks, STRIPES, k, c->has_zeros ? c->zeros[i / GROUP] : 0, r, step))
