@@ -148,6 +148,51 @@ func Extend(rows [][]uint32) {
 	}
 }
 
+// Wave replaces the integers of Rows rows, which follow each other from element at on, by the bits of floats. There is a
+// row before the first one. Each prediction is W + (N - NW), or with past, the distance of the plane before,
+// W + ((N - NW) + ((P - PW) - (PN - PNW))). It does nothing and reports false if it cannot do more than one row at once.
+//
+// Each row is an element behind the one before it, so that it has what it needs of that.
+func Wave(y []uint32, at, row, past int) bool {
+	const first = Rows // of the first row, elements before those that are done at once, less 1
+	n := (row - first - 1) &^ 7
+	if !haveFast || n <= 0 {
+		return false
+	}
+	for k := range Rows {
+		wave(y, at+k*row, row, past, 0, first+1-k)
+	}
+	waveFast(y, at+first+1, row, past, n)
+	for k := range Rows {
+		wave(y, at+k*row, row, past, first+1-k+n, row)
+	}
+	return true
+}
+
+// wave does elements from..to of one row.
+func wave(y []uint32, at, row, past, from, to int) {
+	value := func(i int) float32 { return math.Float32frombits(y[at+i]) }
+	var w, nw, pw, pnw float32
+	if from > 0 {
+		w, nw = value(from-1), value(from-1-row)
+		if past > 0 {
+			pw, pnw = value(from-1-past), value(from-1-past-row)
+		}
+	}
+	for i := from; i < to; i++ {
+		n := value(i - row)
+		p := n - nw
+		nw = n
+		if past > 0 {
+			v, vn := value(i-past), value(i-past-row)
+			p += float32(float32(v-pw) - float32(vn-pnw))
+			pw, pnw = v, vn
+		}
+		y[at+i] = Restore(y[at+i], w+p)
+		w = value(i)
+	}
+}
+
 // alike reports whether the first four rows are equally long.
 func alike(rows [][]uint32) bool {
 	return len(rows) >= 4 && len(rows[1]) == len(rows[0]) && len(rows[2]) == len(rows[0]) && len(rows[3]) == len(rows[0])

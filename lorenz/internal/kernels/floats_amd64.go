@@ -63,6 +63,25 @@ func followFast(rows [][]uint32, sums [][]float32) int {
 	return k
 }
 
+// waveFast is Wave for n elements, a multiple of 8, of the first row from at on, and as many of the others, each an element behind.
+func waveFast(y []uint32, at, row, past, n int) {
+	behind := func(at int) (p [8]*uint32, north *uint32) {
+		for k := range p {
+			p[k] = &y[at+k*(row-1):][:n][0]
+		}
+		return p, &y[at-row:][:n][0]
+	}
+	_ = y[at-row-8]
+	rows, north := behind(at)
+	if past == 0 {
+		waveAVX2(&rows, north, &rows, north, n)
+		return
+	}
+	_ = y[at-past-row-8]
+	before, pastNorth := behind(at - past)
+	waveDeepAVX2(&rows, north, &before, pastNorth, n)
+}
+
 // extendFast is followFast for Extend.
 func extendFast(rows [][]uint32) int {
 	y, k := eight(rows)

@@ -3,6 +3,7 @@ package kernels
 import (
 	"math"
 	"math/rand"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -59,6 +60,52 @@ func TestExtend(t *testing.T) {
 		}
 		Extend(rows)
 		require.Equal(t, want, rows)
+	}
+}
+
+// TestWave compares Wave with its definition, for rows of all lengths.
+func TestWave(t *testing.T) {
+	rng := rand.New(rand.NewSource(1))
+	for row := 1; row < 120; row++ {
+		rows := 1 + Rows + 1
+		plane := rows * row
+		y := make([]uint32, 2*plane)
+		for i := range y {
+			y[i] = math.Float32bits(float32(rng.NormFloat64() * math.Pow(10, float64(rng.Intn(80)-40))))
+			if i >= plane+row {
+				y[i] = rng.Uint32() >> rng.Intn(32)
+				if rng.Intn(2) == 0 {
+					y[i] = -y[i]
+				}
+			}
+		}
+		for _, past := range []int{0, plane} {
+			want := slices.Clone(y)
+			for k := 1; k <= Rows; k++ {
+				for i := range row {
+					value := func(back, left int) float32 {
+						if left > i {
+							return 0
+						}
+						return math.Float32frombits(want[plane+k*row+i-back-left])
+					}
+					p := value(row, 0) - value(row, 1)
+					if past > 0 {
+						p += float32(float32(value(past, 0)-value(past, 1)) - float32(value(past+row, 0)-value(past+row, 1)))
+					}
+					p += value(0, 1)
+					r := &want[plane+k*row+i]
+					*r = Unordered(*r + Ordered(math.Float32bits(Clamp(p))))
+				}
+			}
+			got := slices.Clone(y)
+			if Wave(got, plane+row, row, past) {
+				require.Equal(t, want, got, "rows of %d", row)
+			} else {
+				require.False(t, haveFast && row >= 17)
+				require.Equal(t, y, got)
+			}
+		}
 	}
 }
 

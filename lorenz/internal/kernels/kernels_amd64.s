@@ -3098,6 +3098,896 @@ loop:
 	VZEROUPPER
 	RET
 
+// func waveAVX2(y *[8]*uint32, north *uint32, past *[8]*uint32, pastNorth *uint32, n int)
+// Requires: AVX, AVX2
+TEXT ·waveAVX2(SB), NOSPLIT, $640-40
+	MOVQ         y+0(FP), AX
+	MOVQ         n+32(FP), CX
+	MOVQ         north+8(FP), DX
+	MOVQ         $-8, BX
+	MOVQ         (AX), SI
+	VMOVUPS      (SI)(BX*4), Y0
+	MOVQ         8(AX), SI
+	VMOVUPS      (SI)(BX*4), Y1
+	MOVQ         16(AX), SI
+	VMOVUPS      (SI)(BX*4), Y2
+	MOVQ         24(AX), SI
+	VMOVUPS      (SI)(BX*4), Y3
+	MOVQ         32(AX), SI
+	VMOVUPS      (SI)(BX*4), Y4
+	MOVQ         40(AX), SI
+	VMOVUPS      (SI)(BX*4), Y5
+	MOVQ         48(AX), SI
+	VMOVUPS      (SI)(BX*4), Y6
+	MOVQ         56(AX), SI
+	VMOVUPS      (SI)(BX*4), Y7
+	VUNPCKLPS    Y1, Y0, Y8
+	VUNPCKHPS    Y1, Y0, Y0
+	VUNPCKLPS    Y3, Y2, Y1
+	VUNPCKHPS    Y3, Y2, Y2
+	VUNPCKLPS    Y5, Y4, Y3
+	VUNPCKHPS    Y5, Y4, Y4
+	VUNPCKLPS    Y7, Y6, Y5
+	VUNPCKHPS    Y7, Y6, Y6
+	VUNPCKLPD    Y1, Y8, Y7
+	VUNPCKHPD    Y1, Y8, Y1
+	VUNPCKLPD    Y2, Y0, Y8
+	VUNPCKHPD    Y2, Y0, Y0
+	VUNPCKLPD    Y5, Y3, Y2
+	VUNPCKHPD    Y5, Y3, Y3
+	VUNPCKLPD    Y6, Y4, Y5
+	VUNPCKHPD    Y6, Y4, Y4
+	VPERM2F128   $0x20, Y2, Y7, Y6
+	VPERM2F128   $0x31, Y2, Y7, Y2
+	VPERM2F128   $0x20, Y3, Y1, Y7
+	VPERM2F128   $0x31, Y3, Y1, Y1
+	VPERM2F128   $0x20, Y5, Y8, Y3
+	VPERM2F128   $0x31, Y5, Y8, Y5
+	VPERM2F128   $0x20, Y4, Y0, Y8
+	VPERM2F128   $0x31, Y4, Y0, Y0
+	VMOVUPS      Y6, (SP)
+	VMOVUPS      Y7, 32(SP)
+	VMOVUPS      Y3, 64(SP)
+	VMOVUPS      Y8, 96(SP)
+	VMOVUPS      Y2, 128(SP)
+	VMOVUPS      Y1, 160(SP)
+	VMOVUPS      Y5, 192(SP)
+	VMOVUPS      Y0, 224(SP)
+	VMOVUPS      224(SP), Y0
+	VMOVUPS      Y0, 512(SP)
+	VMOVUPS      192(SP), Y1
+	VMOVDQU      waveAVX2Up<>+0(SB), Y0
+	VPERMPS      Y1, Y0, Y0
+	VBROADCASTSS 28(DX)(BX*4), Y1
+	VBLENDPS     $0x01, Y1, Y0, Y0
+	VMOVUPS      Y0, 544(SP)
+	XORQ         BX, BX
+
+loop:
+	MOVQ         (AX), SI
+	VMOVUPS      (SI)(BX*4), Y0
+	MOVQ         8(AX), SI
+	VMOVUPS      (SI)(BX*4), Y1
+	MOVQ         16(AX), SI
+	VMOVUPS      (SI)(BX*4), Y2
+	MOVQ         24(AX), SI
+	VMOVUPS      (SI)(BX*4), Y3
+	MOVQ         32(AX), SI
+	VMOVUPS      (SI)(BX*4), Y4
+	MOVQ         40(AX), SI
+	VMOVUPS      (SI)(BX*4), Y5
+	MOVQ         48(AX), SI
+	VMOVUPS      (SI)(BX*4), Y6
+	MOVQ         56(AX), SI
+	VMOVUPS      (SI)(BX*4), Y7
+	VUNPCKLPS    Y1, Y0, Y8
+	VUNPCKHPS    Y1, Y0, Y0
+	VUNPCKLPS    Y3, Y2, Y1
+	VUNPCKHPS    Y3, Y2, Y2
+	VUNPCKLPS    Y5, Y4, Y3
+	VUNPCKHPS    Y5, Y4, Y4
+	VUNPCKLPS    Y7, Y6, Y5
+	VUNPCKHPS    Y7, Y6, Y6
+	VUNPCKLPD    Y1, Y8, Y7
+	VUNPCKHPD    Y1, Y8, Y1
+	VUNPCKLPD    Y2, Y0, Y8
+	VUNPCKHPD    Y2, Y0, Y0
+	VUNPCKLPD    Y5, Y3, Y2
+	VUNPCKHPD    Y5, Y3, Y3
+	VUNPCKLPD    Y6, Y4, Y5
+	VUNPCKHPD    Y6, Y4, Y4
+	VPERM2F128   $0x20, Y2, Y7, Y6
+	VPERM2F128   $0x31, Y2, Y7, Y2
+	VPERM2F128   $0x20, Y3, Y1, Y7
+	VPERM2F128   $0x31, Y3, Y1, Y1
+	VPERM2F128   $0x20, Y5, Y8, Y3
+	VPERM2F128   $0x31, Y5, Y8, Y5
+	VPERM2F128   $0x20, Y4, Y0, Y8
+	VPERM2F128   $0x31, Y4, Y0, Y0
+	VMOVUPS      Y6, (SP)
+	VMOVUPS      Y7, 32(SP)
+	VMOVUPS      Y3, 64(SP)
+	VMOVUPS      Y8, 96(SP)
+	VMOVUPS      Y2, 128(SP)
+	VMOVUPS      Y1, 160(SP)
+	VMOVUPS      Y5, 192(SP)
+	VMOVUPS      Y0, 224(SP)
+	MOVL         $0x7fffffff, SI
+	VMOVD        SI, X0
+	VPBROADCASTD X0, Y0
+	MOVL         $0x7cf0bdc2, SI
+	VMOVD        SI, X1
+	VPBROADCASTD X1, Y1
+	MOVL         $0x80000000, SI
+	VMOVD        SI, X2
+	VPBROADCASTD X2, Y2
+	VPCMPEQD     Y3, Y3, Y3
+	VMOVUPS      512(SP), Y4
+	VMOVUPS      544(SP), Y5
+	VMOVDQU      waveAVX2Up<>+0(SB), Y7
+	VPERMPS      Y4, Y7, Y7
+	VBROADCASTSS (DX)(BX*4), Y6
+	VBLENDPS     $0x01, Y6, Y7, Y7
+	VSUBPS       Y5, Y7, Y6
+	VMOVAPS      Y7, Y5
+	VADDPS       Y6, Y4, Y6
+	VPAND        Y0, Y6, Y7
+	VCMPPS       $0x12, Y1, Y7, Y7
+	VPAND        Y7, Y6, Y6
+	VPSRAD       $0x1f, Y6, Y7
+	VPOR         Y2, Y7, Y7
+	VPXOR        Y7, Y6, Y6
+	VPADDD       (SP), Y6, Y4
+	VPSRAD       $0x1f, Y4, Y7
+	VPAND        Y0, Y7, Y7
+	VPXOR        Y3, Y4, Y4
+	VPXOR        Y7, Y4, Y4
+	VMOVUPS      Y4, (SP)
+	VMOVDQU      waveAVX2Up<>+0(SB), Y7
+	VPERMPS      Y4, Y7, Y7
+	VBROADCASTSS 4(DX)(BX*4), Y6
+	VBLENDPS     $0x01, Y6, Y7, Y7
+	VSUBPS       Y5, Y7, Y6
+	VMOVAPS      Y7, Y5
+	VADDPS       Y6, Y4, Y6
+	VPAND        Y0, Y6, Y7
+	VCMPPS       $0x12, Y1, Y7, Y7
+	VPAND        Y7, Y6, Y6
+	VPSRAD       $0x1f, Y6, Y7
+	VPOR         Y2, Y7, Y7
+	VPXOR        Y7, Y6, Y6
+	VPADDD       32(SP), Y6, Y4
+	VPSRAD       $0x1f, Y4, Y7
+	VPAND        Y0, Y7, Y7
+	VPXOR        Y3, Y4, Y4
+	VPXOR        Y7, Y4, Y4
+	VMOVUPS      Y4, 32(SP)
+	VMOVDQU      waveAVX2Up<>+0(SB), Y7
+	VPERMPS      Y4, Y7, Y7
+	VBROADCASTSS 8(DX)(BX*4), Y6
+	VBLENDPS     $0x01, Y6, Y7, Y7
+	VSUBPS       Y5, Y7, Y6
+	VMOVAPS      Y7, Y5
+	VADDPS       Y6, Y4, Y6
+	VPAND        Y0, Y6, Y7
+	VCMPPS       $0x12, Y1, Y7, Y7
+	VPAND        Y7, Y6, Y6
+	VPSRAD       $0x1f, Y6, Y7
+	VPOR         Y2, Y7, Y7
+	VPXOR        Y7, Y6, Y6
+	VPADDD       64(SP), Y6, Y4
+	VPSRAD       $0x1f, Y4, Y7
+	VPAND        Y0, Y7, Y7
+	VPXOR        Y3, Y4, Y4
+	VPXOR        Y7, Y4, Y4
+	VMOVUPS      Y4, 64(SP)
+	VMOVDQU      waveAVX2Up<>+0(SB), Y7
+	VPERMPS      Y4, Y7, Y7
+	VBROADCASTSS 12(DX)(BX*4), Y6
+	VBLENDPS     $0x01, Y6, Y7, Y7
+	VSUBPS       Y5, Y7, Y6
+	VMOVAPS      Y7, Y5
+	VADDPS       Y6, Y4, Y6
+	VPAND        Y0, Y6, Y7
+	VCMPPS       $0x12, Y1, Y7, Y7
+	VPAND        Y7, Y6, Y6
+	VPSRAD       $0x1f, Y6, Y7
+	VPOR         Y2, Y7, Y7
+	VPXOR        Y7, Y6, Y6
+	VPADDD       96(SP), Y6, Y4
+	VPSRAD       $0x1f, Y4, Y7
+	VPAND        Y0, Y7, Y7
+	VPXOR        Y3, Y4, Y4
+	VPXOR        Y7, Y4, Y4
+	VMOVUPS      Y4, 96(SP)
+	VMOVDQU      waveAVX2Up<>+0(SB), Y7
+	VPERMPS      Y4, Y7, Y7
+	VBROADCASTSS 16(DX)(BX*4), Y6
+	VBLENDPS     $0x01, Y6, Y7, Y7
+	VSUBPS       Y5, Y7, Y6
+	VMOVAPS      Y7, Y5
+	VADDPS       Y6, Y4, Y6
+	VPAND        Y0, Y6, Y7
+	VCMPPS       $0x12, Y1, Y7, Y7
+	VPAND        Y7, Y6, Y6
+	VPSRAD       $0x1f, Y6, Y7
+	VPOR         Y2, Y7, Y7
+	VPXOR        Y7, Y6, Y6
+	VPADDD       128(SP), Y6, Y4
+	VPSRAD       $0x1f, Y4, Y7
+	VPAND        Y0, Y7, Y7
+	VPXOR        Y3, Y4, Y4
+	VPXOR        Y7, Y4, Y4
+	VMOVUPS      Y4, 128(SP)
+	VMOVDQU      waveAVX2Up<>+0(SB), Y7
+	VPERMPS      Y4, Y7, Y7
+	VBROADCASTSS 20(DX)(BX*4), Y6
+	VBLENDPS     $0x01, Y6, Y7, Y7
+	VSUBPS       Y5, Y7, Y6
+	VMOVAPS      Y7, Y5
+	VADDPS       Y6, Y4, Y6
+	VPAND        Y0, Y6, Y7
+	VCMPPS       $0x12, Y1, Y7, Y7
+	VPAND        Y7, Y6, Y6
+	VPSRAD       $0x1f, Y6, Y7
+	VPOR         Y2, Y7, Y7
+	VPXOR        Y7, Y6, Y6
+	VPADDD       160(SP), Y6, Y4
+	VPSRAD       $0x1f, Y4, Y7
+	VPAND        Y0, Y7, Y7
+	VPXOR        Y3, Y4, Y4
+	VPXOR        Y7, Y4, Y4
+	VMOVUPS      Y4, 160(SP)
+	VMOVDQU      waveAVX2Up<>+0(SB), Y7
+	VPERMPS      Y4, Y7, Y7
+	VBROADCASTSS 24(DX)(BX*4), Y6
+	VBLENDPS     $0x01, Y6, Y7, Y7
+	VSUBPS       Y5, Y7, Y6
+	VMOVAPS      Y7, Y5
+	VADDPS       Y6, Y4, Y6
+	VPAND        Y0, Y6, Y7
+	VCMPPS       $0x12, Y1, Y7, Y7
+	VPAND        Y7, Y6, Y6
+	VPSRAD       $0x1f, Y6, Y7
+	VPOR         Y2, Y7, Y7
+	VPXOR        Y7, Y6, Y6
+	VPADDD       192(SP), Y6, Y4
+	VPSRAD       $0x1f, Y4, Y7
+	VPAND        Y0, Y7, Y7
+	VPXOR        Y3, Y4, Y4
+	VPXOR        Y7, Y4, Y4
+	VMOVUPS      Y4, 192(SP)
+	VMOVDQU      waveAVX2Up<>+0(SB), Y7
+	VPERMPS      Y4, Y7, Y7
+	VBROADCASTSS 28(DX)(BX*4), Y6
+	VBLENDPS     $0x01, Y6, Y7, Y7
+	VSUBPS       Y5, Y7, Y6
+	VMOVAPS      Y7, Y5
+	VADDPS       Y6, Y4, Y6
+	VPAND        Y0, Y6, Y7
+	VCMPPS       $0x12, Y1, Y7, Y7
+	VPAND        Y7, Y6, Y6
+	VPSRAD       $0x1f, Y6, Y7
+	VPOR         Y2, Y7, Y7
+	VPXOR        Y7, Y6, Y6
+	VPADDD       224(SP), Y6, Y4
+	VPSRAD       $0x1f, Y4, Y7
+	VPAND        Y0, Y7, Y7
+	VPXOR        Y3, Y4, Y4
+	VPXOR        Y7, Y4, Y4
+	VMOVUPS      Y4, 224(SP)
+	VMOVUPS      Y4, 512(SP)
+	VMOVUPS      Y5, 544(SP)
+	VMOVUPS      (SP), Y0
+	VMOVUPS      32(SP), Y1
+	VMOVUPS      64(SP), Y2
+	VMOVUPS      96(SP), Y3
+	VMOVUPS      128(SP), Y4
+	VMOVUPS      160(SP), Y5
+	VMOVUPS      192(SP), Y6
+	VMOVUPS      224(SP), Y7
+	VUNPCKLPS    Y1, Y0, Y8
+	VUNPCKHPS    Y1, Y0, Y0
+	VUNPCKLPS    Y3, Y2, Y1
+	VUNPCKHPS    Y3, Y2, Y2
+	VUNPCKLPS    Y5, Y4, Y3
+	VUNPCKHPS    Y5, Y4, Y4
+	VUNPCKLPS    Y7, Y6, Y5
+	VUNPCKHPS    Y7, Y6, Y6
+	VUNPCKLPD    Y1, Y8, Y7
+	VUNPCKHPD    Y1, Y8, Y1
+	VUNPCKLPD    Y2, Y0, Y8
+	VUNPCKHPD    Y2, Y0, Y0
+	VUNPCKLPD    Y5, Y3, Y2
+	VUNPCKHPD    Y5, Y3, Y3
+	VUNPCKLPD    Y6, Y4, Y5
+	VUNPCKHPD    Y6, Y4, Y4
+	VPERM2F128   $0x20, Y2, Y7, Y6
+	VPERM2F128   $0x31, Y2, Y7, Y2
+	VPERM2F128   $0x20, Y3, Y1, Y7
+	VPERM2F128   $0x31, Y3, Y1, Y1
+	VPERM2F128   $0x20, Y5, Y8, Y3
+	VPERM2F128   $0x31, Y5, Y8, Y5
+	VPERM2F128   $0x20, Y4, Y0, Y8
+	VPERM2F128   $0x31, Y4, Y0, Y0
+	MOVQ         (AX), SI
+	VMOVUPS      Y6, (SI)(BX*4)
+	MOVQ         8(AX), SI
+	VMOVUPS      Y7, (SI)(BX*4)
+	MOVQ         16(AX), SI
+	VMOVUPS      Y3, (SI)(BX*4)
+	MOVQ         24(AX), SI
+	VMOVUPS      Y8, (SI)(BX*4)
+	MOVQ         32(AX), SI
+	VMOVUPS      Y2, (SI)(BX*4)
+	MOVQ         40(AX), SI
+	VMOVUPS      Y1, (SI)(BX*4)
+	MOVQ         48(AX), SI
+	VMOVUPS      Y5, (SI)(BX*4)
+	MOVQ         56(AX), SI
+	VMOVUPS      Y0, (SI)(BX*4)
+	ADDQ         $0x08, BX
+	SUBQ         $0x08, CX
+	JNZ          loop
+	VZEROUPPER
+	RET
+
+DATA waveAVX2Up<>+0(SB)/4, $0x00000007
+DATA waveAVX2Up<>+4(SB)/4, $0x00000000
+DATA waveAVX2Up<>+8(SB)/4, $0x00000001
+DATA waveAVX2Up<>+12(SB)/4, $0x00000002
+DATA waveAVX2Up<>+16(SB)/4, $0x00000003
+DATA waveAVX2Up<>+20(SB)/4, $0x00000004
+DATA waveAVX2Up<>+24(SB)/4, $0x00000005
+DATA waveAVX2Up<>+28(SB)/4, $0x00000006
+GLOBL waveAVX2Up<>(SB), RODATA|NOPTR, $32
+
+// func waveDeepAVX2(y *[8]*uint32, north *uint32, past *[8]*uint32, pastNorth *uint32, n int)
+// Requires: AVX, AVX2
+TEXT ·waveDeepAVX2(SB), NOSPLIT, $640-40
+	MOVQ         y+0(FP), AX
+	MOVQ         n+32(FP), CX
+	MOVQ         north+8(FP), DX
+	MOVQ         past+16(FP), BX
+	MOVQ         pastNorth+24(FP), SI
+	MOVQ         $-8, DI
+	MOVQ         (AX), R8
+	VMOVUPS      (R8)(DI*4), Y0
+	MOVQ         8(AX), R8
+	VMOVUPS      (R8)(DI*4), Y1
+	MOVQ         16(AX), R8
+	VMOVUPS      (R8)(DI*4), Y2
+	MOVQ         24(AX), R8
+	VMOVUPS      (R8)(DI*4), Y3
+	MOVQ         32(AX), R8
+	VMOVUPS      (R8)(DI*4), Y4
+	MOVQ         40(AX), R8
+	VMOVUPS      (R8)(DI*4), Y5
+	MOVQ         48(AX), R8
+	VMOVUPS      (R8)(DI*4), Y6
+	MOVQ         56(AX), R8
+	VMOVUPS      (R8)(DI*4), Y7
+	VUNPCKLPS    Y1, Y0, Y8
+	VUNPCKHPS    Y1, Y0, Y0
+	VUNPCKLPS    Y3, Y2, Y1
+	VUNPCKHPS    Y3, Y2, Y2
+	VUNPCKLPS    Y5, Y4, Y3
+	VUNPCKHPS    Y5, Y4, Y4
+	VUNPCKLPS    Y7, Y6, Y5
+	VUNPCKHPS    Y7, Y6, Y6
+	VUNPCKLPD    Y1, Y8, Y7
+	VUNPCKHPD    Y1, Y8, Y1
+	VUNPCKLPD    Y2, Y0, Y8
+	VUNPCKHPD    Y2, Y0, Y0
+	VUNPCKLPD    Y5, Y3, Y2
+	VUNPCKHPD    Y5, Y3, Y3
+	VUNPCKLPD    Y6, Y4, Y5
+	VUNPCKHPD    Y6, Y4, Y4
+	VPERM2F128   $0x20, Y2, Y7, Y6
+	VPERM2F128   $0x31, Y2, Y7, Y2
+	VPERM2F128   $0x20, Y3, Y1, Y7
+	VPERM2F128   $0x31, Y3, Y1, Y1
+	VPERM2F128   $0x20, Y5, Y8, Y3
+	VPERM2F128   $0x31, Y5, Y8, Y5
+	VPERM2F128   $0x20, Y4, Y0, Y8
+	VPERM2F128   $0x31, Y4, Y0, Y0
+	VMOVUPS      Y6, (SP)
+	VMOVUPS      Y7, 32(SP)
+	VMOVUPS      Y3, 64(SP)
+	VMOVUPS      Y8, 96(SP)
+	VMOVUPS      Y2, 128(SP)
+	VMOVUPS      Y1, 160(SP)
+	VMOVUPS      Y5, 192(SP)
+	VMOVUPS      Y0, 224(SP)
+	VMOVUPS      224(SP), Y0
+	VMOVUPS      Y0, 512(SP)
+	VMOVUPS      192(SP), Y1
+	VMOVDQU      waveDeepAVX2Up<>+0(SB), Y0
+	VPERMPS      Y1, Y0, Y0
+	VBROADCASTSS 28(DX)(DI*4), Y1
+	VBLENDPS     $0x01, Y1, Y0, Y0
+	VMOVUPS      Y0, 544(SP)
+	MOVQ         (BX), R8
+	VMOVUPS      (R8)(DI*4), Y0
+	MOVQ         8(BX), R8
+	VMOVUPS      (R8)(DI*4), Y1
+	MOVQ         16(BX), R8
+	VMOVUPS      (R8)(DI*4), Y2
+	MOVQ         24(BX), R8
+	VMOVUPS      (R8)(DI*4), Y3
+	MOVQ         32(BX), R8
+	VMOVUPS      (R8)(DI*4), Y4
+	MOVQ         40(BX), R8
+	VMOVUPS      (R8)(DI*4), Y5
+	MOVQ         48(BX), R8
+	VMOVUPS      (R8)(DI*4), Y6
+	MOVQ         56(BX), R8
+	VMOVUPS      (R8)(DI*4), Y7
+	VUNPCKLPS    Y1, Y0, Y8
+	VUNPCKHPS    Y1, Y0, Y0
+	VUNPCKLPS    Y3, Y2, Y1
+	VUNPCKHPS    Y3, Y2, Y2
+	VUNPCKLPS    Y5, Y4, Y3
+	VUNPCKHPS    Y5, Y4, Y4
+	VUNPCKLPS    Y7, Y6, Y5
+	VUNPCKHPS    Y7, Y6, Y6
+	VUNPCKLPD    Y1, Y8, Y7
+	VUNPCKHPD    Y1, Y8, Y1
+	VUNPCKLPD    Y2, Y0, Y8
+	VUNPCKHPD    Y2, Y0, Y0
+	VUNPCKLPD    Y5, Y3, Y2
+	VUNPCKHPD    Y5, Y3, Y3
+	VUNPCKLPD    Y6, Y4, Y5
+	VUNPCKHPD    Y6, Y4, Y4
+	VPERM2F128   $0x20, Y2, Y7, Y6
+	VPERM2F128   $0x31, Y2, Y7, Y2
+	VPERM2F128   $0x20, Y3, Y1, Y7
+	VPERM2F128   $0x31, Y3, Y1, Y1
+	VPERM2F128   $0x20, Y5, Y8, Y3
+	VPERM2F128   $0x31, Y5, Y8, Y5
+	VPERM2F128   $0x20, Y4, Y0, Y8
+	VPERM2F128   $0x31, Y4, Y0, Y0
+	VMOVUPS      Y6, 256(SP)
+	VMOVUPS      Y7, 288(SP)
+	VMOVUPS      Y3, 320(SP)
+	VMOVUPS      Y8, 352(SP)
+	VMOVUPS      Y2, 384(SP)
+	VMOVUPS      Y1, 416(SP)
+	VMOVUPS      Y5, 448(SP)
+	VMOVUPS      Y0, 480(SP)
+	VMOVUPS      480(SP), Y0
+	VMOVUPS      Y0, 576(SP)
+	VMOVUPS      448(SP), Y1
+	VMOVDQU      waveDeepAVX2Up<>+0(SB), Y0
+	VPERMPS      Y1, Y0, Y0
+	VBROADCASTSS 28(SI)(DI*4), Y1
+	VBLENDPS     $0x01, Y1, Y0, Y0
+	VMOVUPS      Y0, 608(SP)
+	XORQ         DI, DI
+
+loop:
+	MOVQ         (AX), R8
+	VMOVUPS      (R8)(DI*4), Y0
+	MOVQ         8(AX), R8
+	VMOVUPS      (R8)(DI*4), Y1
+	MOVQ         16(AX), R8
+	VMOVUPS      (R8)(DI*4), Y2
+	MOVQ         24(AX), R8
+	VMOVUPS      (R8)(DI*4), Y3
+	MOVQ         32(AX), R8
+	VMOVUPS      (R8)(DI*4), Y4
+	MOVQ         40(AX), R8
+	VMOVUPS      (R8)(DI*4), Y5
+	MOVQ         48(AX), R8
+	VMOVUPS      (R8)(DI*4), Y6
+	MOVQ         56(AX), R8
+	VMOVUPS      (R8)(DI*4), Y7
+	VUNPCKLPS    Y1, Y0, Y8
+	VUNPCKHPS    Y1, Y0, Y0
+	VUNPCKLPS    Y3, Y2, Y1
+	VUNPCKHPS    Y3, Y2, Y2
+	VUNPCKLPS    Y5, Y4, Y3
+	VUNPCKHPS    Y5, Y4, Y4
+	VUNPCKLPS    Y7, Y6, Y5
+	VUNPCKHPS    Y7, Y6, Y6
+	VUNPCKLPD    Y1, Y8, Y7
+	VUNPCKHPD    Y1, Y8, Y1
+	VUNPCKLPD    Y2, Y0, Y8
+	VUNPCKHPD    Y2, Y0, Y0
+	VUNPCKLPD    Y5, Y3, Y2
+	VUNPCKHPD    Y5, Y3, Y3
+	VUNPCKLPD    Y6, Y4, Y5
+	VUNPCKHPD    Y6, Y4, Y4
+	VPERM2F128   $0x20, Y2, Y7, Y6
+	VPERM2F128   $0x31, Y2, Y7, Y2
+	VPERM2F128   $0x20, Y3, Y1, Y7
+	VPERM2F128   $0x31, Y3, Y1, Y1
+	VPERM2F128   $0x20, Y5, Y8, Y3
+	VPERM2F128   $0x31, Y5, Y8, Y5
+	VPERM2F128   $0x20, Y4, Y0, Y8
+	VPERM2F128   $0x31, Y4, Y0, Y0
+	VMOVUPS      Y6, (SP)
+	VMOVUPS      Y7, 32(SP)
+	VMOVUPS      Y3, 64(SP)
+	VMOVUPS      Y8, 96(SP)
+	VMOVUPS      Y2, 128(SP)
+	VMOVUPS      Y1, 160(SP)
+	VMOVUPS      Y5, 192(SP)
+	VMOVUPS      Y0, 224(SP)
+	MOVQ         (BX), R8
+	VMOVUPS      (R8)(DI*4), Y0
+	MOVQ         8(BX), R8
+	VMOVUPS      (R8)(DI*4), Y1
+	MOVQ         16(BX), R8
+	VMOVUPS      (R8)(DI*4), Y2
+	MOVQ         24(BX), R8
+	VMOVUPS      (R8)(DI*4), Y3
+	MOVQ         32(BX), R8
+	VMOVUPS      (R8)(DI*4), Y4
+	MOVQ         40(BX), R8
+	VMOVUPS      (R8)(DI*4), Y5
+	MOVQ         48(BX), R8
+	VMOVUPS      (R8)(DI*4), Y6
+	MOVQ         56(BX), R8
+	VMOVUPS      (R8)(DI*4), Y7
+	VUNPCKLPS    Y1, Y0, Y8
+	VUNPCKHPS    Y1, Y0, Y0
+	VUNPCKLPS    Y3, Y2, Y1
+	VUNPCKHPS    Y3, Y2, Y2
+	VUNPCKLPS    Y5, Y4, Y3
+	VUNPCKHPS    Y5, Y4, Y4
+	VUNPCKLPS    Y7, Y6, Y5
+	VUNPCKHPS    Y7, Y6, Y6
+	VUNPCKLPD    Y1, Y8, Y7
+	VUNPCKHPD    Y1, Y8, Y1
+	VUNPCKLPD    Y2, Y0, Y8
+	VUNPCKHPD    Y2, Y0, Y0
+	VUNPCKLPD    Y5, Y3, Y2
+	VUNPCKHPD    Y5, Y3, Y3
+	VUNPCKLPD    Y6, Y4, Y5
+	VUNPCKHPD    Y6, Y4, Y4
+	VPERM2F128   $0x20, Y2, Y7, Y6
+	VPERM2F128   $0x31, Y2, Y7, Y2
+	VPERM2F128   $0x20, Y3, Y1, Y7
+	VPERM2F128   $0x31, Y3, Y1, Y1
+	VPERM2F128   $0x20, Y5, Y8, Y3
+	VPERM2F128   $0x31, Y5, Y8, Y5
+	VPERM2F128   $0x20, Y4, Y0, Y8
+	VPERM2F128   $0x31, Y4, Y0, Y0
+	VMOVUPS      Y6, 256(SP)
+	VMOVUPS      Y7, 288(SP)
+	VMOVUPS      Y3, 320(SP)
+	VMOVUPS      Y8, 352(SP)
+	VMOVUPS      Y2, 384(SP)
+	VMOVUPS      Y1, 416(SP)
+	VMOVUPS      Y5, 448(SP)
+	VMOVUPS      Y0, 480(SP)
+	MOVL         $0x7fffffff, R8
+	VMOVD        R8, X0
+	VPBROADCASTD X0, Y0
+	MOVL         $0x7cf0bdc2, R8
+	VMOVD        R8, X1
+	VPBROADCASTD X1, Y1
+	MOVL         $0x80000000, R8
+	VMOVD        R8, X2
+	VPBROADCASTD X2, Y2
+	VPCMPEQD     Y3, Y3, Y3
+	VMOVUPS      512(SP), Y4
+	VMOVUPS      544(SP), Y5
+	VMOVDQU      waveDeepAVX2Up<>+0(SB), Y8
+	VPERMPS      Y4, Y8, Y8
+	VBROADCASTSS (DX)(DI*4), Y6
+	VBLENDPS     $0x01, Y6, Y8, Y8
+	VSUBPS       Y5, Y8, Y6
+	VMOVAPS      Y8, Y5
+	VMOVUPS      576(SP), Y9
+	VMOVDQU      waveDeepAVX2Up<>+0(SB), Y8
+	VPERMPS      Y9, Y8, Y8
+	VBROADCASTSS (SI)(DI*4), Y7
+	VBLENDPS     $0x01, Y7, Y8, Y8
+	VSUBPS       608(SP), Y8, Y7
+	VMOVUPS      Y8, 608(SP)
+	VMOVUPS      256(SP), Y8
+	VMOVUPS      Y8, 576(SP)
+	VSUBPS       Y9, Y8, Y8
+	VSUBPS       Y7, Y8, Y8
+	VADDPS       Y8, Y6, Y6
+	VADDPS       Y6, Y4, Y6
+	VPAND        Y0, Y6, Y7
+	VCMPPS       $0x12, Y1, Y7, Y7
+	VPAND        Y7, Y6, Y6
+	VPSRAD       $0x1f, Y6, Y7
+	VPOR         Y2, Y7, Y7
+	VPXOR        Y7, Y6, Y6
+	VPADDD       (SP), Y6, Y4
+	VPSRAD       $0x1f, Y4, Y7
+	VPAND        Y0, Y7, Y7
+	VPXOR        Y3, Y4, Y4
+	VPXOR        Y7, Y4, Y4
+	VMOVUPS      Y4, (SP)
+	VMOVDQU      waveDeepAVX2Up<>+0(SB), Y8
+	VPERMPS      Y4, Y8, Y8
+	VBROADCASTSS 4(DX)(DI*4), Y6
+	VBLENDPS     $0x01, Y6, Y8, Y8
+	VSUBPS       Y5, Y8, Y6
+	VMOVAPS      Y8, Y5
+	VMOVUPS      576(SP), Y9
+	VMOVDQU      waveDeepAVX2Up<>+0(SB), Y8
+	VPERMPS      Y9, Y8, Y8
+	VBROADCASTSS 4(SI)(DI*4), Y7
+	VBLENDPS     $0x01, Y7, Y8, Y8
+	VSUBPS       608(SP), Y8, Y7
+	VMOVUPS      Y8, 608(SP)
+	VMOVUPS      288(SP), Y8
+	VMOVUPS      Y8, 576(SP)
+	VSUBPS       Y9, Y8, Y8
+	VSUBPS       Y7, Y8, Y8
+	VADDPS       Y8, Y6, Y6
+	VADDPS       Y6, Y4, Y6
+	VPAND        Y0, Y6, Y7
+	VCMPPS       $0x12, Y1, Y7, Y7
+	VPAND        Y7, Y6, Y6
+	VPSRAD       $0x1f, Y6, Y7
+	VPOR         Y2, Y7, Y7
+	VPXOR        Y7, Y6, Y6
+	VPADDD       32(SP), Y6, Y4
+	VPSRAD       $0x1f, Y4, Y7
+	VPAND        Y0, Y7, Y7
+	VPXOR        Y3, Y4, Y4
+	VPXOR        Y7, Y4, Y4
+	VMOVUPS      Y4, 32(SP)
+	VMOVDQU      waveDeepAVX2Up<>+0(SB), Y8
+	VPERMPS      Y4, Y8, Y8
+	VBROADCASTSS 8(DX)(DI*4), Y6
+	VBLENDPS     $0x01, Y6, Y8, Y8
+	VSUBPS       Y5, Y8, Y6
+	VMOVAPS      Y8, Y5
+	VMOVUPS      576(SP), Y9
+	VMOVDQU      waveDeepAVX2Up<>+0(SB), Y8
+	VPERMPS      Y9, Y8, Y8
+	VBROADCASTSS 8(SI)(DI*4), Y7
+	VBLENDPS     $0x01, Y7, Y8, Y8
+	VSUBPS       608(SP), Y8, Y7
+	VMOVUPS      Y8, 608(SP)
+	VMOVUPS      320(SP), Y8
+	VMOVUPS      Y8, 576(SP)
+	VSUBPS       Y9, Y8, Y8
+	VSUBPS       Y7, Y8, Y8
+	VADDPS       Y8, Y6, Y6
+	VADDPS       Y6, Y4, Y6
+	VPAND        Y0, Y6, Y7
+	VCMPPS       $0x12, Y1, Y7, Y7
+	VPAND        Y7, Y6, Y6
+	VPSRAD       $0x1f, Y6, Y7
+	VPOR         Y2, Y7, Y7
+	VPXOR        Y7, Y6, Y6
+	VPADDD       64(SP), Y6, Y4
+	VPSRAD       $0x1f, Y4, Y7
+	VPAND        Y0, Y7, Y7
+	VPXOR        Y3, Y4, Y4
+	VPXOR        Y7, Y4, Y4
+	VMOVUPS      Y4, 64(SP)
+	VMOVDQU      waveDeepAVX2Up<>+0(SB), Y8
+	VPERMPS      Y4, Y8, Y8
+	VBROADCASTSS 12(DX)(DI*4), Y6
+	VBLENDPS     $0x01, Y6, Y8, Y8
+	VSUBPS       Y5, Y8, Y6
+	VMOVAPS      Y8, Y5
+	VMOVUPS      576(SP), Y9
+	VMOVDQU      waveDeepAVX2Up<>+0(SB), Y8
+	VPERMPS      Y9, Y8, Y8
+	VBROADCASTSS 12(SI)(DI*4), Y7
+	VBLENDPS     $0x01, Y7, Y8, Y8
+	VSUBPS       608(SP), Y8, Y7
+	VMOVUPS      Y8, 608(SP)
+	VMOVUPS      352(SP), Y8
+	VMOVUPS      Y8, 576(SP)
+	VSUBPS       Y9, Y8, Y8
+	VSUBPS       Y7, Y8, Y8
+	VADDPS       Y8, Y6, Y6
+	VADDPS       Y6, Y4, Y6
+	VPAND        Y0, Y6, Y7
+	VCMPPS       $0x12, Y1, Y7, Y7
+	VPAND        Y7, Y6, Y6
+	VPSRAD       $0x1f, Y6, Y7
+	VPOR         Y2, Y7, Y7
+	VPXOR        Y7, Y6, Y6
+	VPADDD       96(SP), Y6, Y4
+	VPSRAD       $0x1f, Y4, Y7
+	VPAND        Y0, Y7, Y7
+	VPXOR        Y3, Y4, Y4
+	VPXOR        Y7, Y4, Y4
+	VMOVUPS      Y4, 96(SP)
+	VMOVDQU      waveDeepAVX2Up<>+0(SB), Y8
+	VPERMPS      Y4, Y8, Y8
+	VBROADCASTSS 16(DX)(DI*4), Y6
+	VBLENDPS     $0x01, Y6, Y8, Y8
+	VSUBPS       Y5, Y8, Y6
+	VMOVAPS      Y8, Y5
+	VMOVUPS      576(SP), Y9
+	VMOVDQU      waveDeepAVX2Up<>+0(SB), Y8
+	VPERMPS      Y9, Y8, Y8
+	VBROADCASTSS 16(SI)(DI*4), Y7
+	VBLENDPS     $0x01, Y7, Y8, Y8
+	VSUBPS       608(SP), Y8, Y7
+	VMOVUPS      Y8, 608(SP)
+	VMOVUPS      384(SP), Y8
+	VMOVUPS      Y8, 576(SP)
+	VSUBPS       Y9, Y8, Y8
+	VSUBPS       Y7, Y8, Y8
+	VADDPS       Y8, Y6, Y6
+	VADDPS       Y6, Y4, Y6
+	VPAND        Y0, Y6, Y7
+	VCMPPS       $0x12, Y1, Y7, Y7
+	VPAND        Y7, Y6, Y6
+	VPSRAD       $0x1f, Y6, Y7
+	VPOR         Y2, Y7, Y7
+	VPXOR        Y7, Y6, Y6
+	VPADDD       128(SP), Y6, Y4
+	VPSRAD       $0x1f, Y4, Y7
+	VPAND        Y0, Y7, Y7
+	VPXOR        Y3, Y4, Y4
+	VPXOR        Y7, Y4, Y4
+	VMOVUPS      Y4, 128(SP)
+	VMOVDQU      waveDeepAVX2Up<>+0(SB), Y8
+	VPERMPS      Y4, Y8, Y8
+	VBROADCASTSS 20(DX)(DI*4), Y6
+	VBLENDPS     $0x01, Y6, Y8, Y8
+	VSUBPS       Y5, Y8, Y6
+	VMOVAPS      Y8, Y5
+	VMOVUPS      576(SP), Y9
+	VMOVDQU      waveDeepAVX2Up<>+0(SB), Y8
+	VPERMPS      Y9, Y8, Y8
+	VBROADCASTSS 20(SI)(DI*4), Y7
+	VBLENDPS     $0x01, Y7, Y8, Y8
+	VSUBPS       608(SP), Y8, Y7
+	VMOVUPS      Y8, 608(SP)
+	VMOVUPS      416(SP), Y8
+	VMOVUPS      Y8, 576(SP)
+	VSUBPS       Y9, Y8, Y8
+	VSUBPS       Y7, Y8, Y8
+	VADDPS       Y8, Y6, Y6
+	VADDPS       Y6, Y4, Y6
+	VPAND        Y0, Y6, Y7
+	VCMPPS       $0x12, Y1, Y7, Y7
+	VPAND        Y7, Y6, Y6
+	VPSRAD       $0x1f, Y6, Y7
+	VPOR         Y2, Y7, Y7
+	VPXOR        Y7, Y6, Y6
+	VPADDD       160(SP), Y6, Y4
+	VPSRAD       $0x1f, Y4, Y7
+	VPAND        Y0, Y7, Y7
+	VPXOR        Y3, Y4, Y4
+	VPXOR        Y7, Y4, Y4
+	VMOVUPS      Y4, 160(SP)
+	VMOVDQU      waveDeepAVX2Up<>+0(SB), Y8
+	VPERMPS      Y4, Y8, Y8
+	VBROADCASTSS 24(DX)(DI*4), Y6
+	VBLENDPS     $0x01, Y6, Y8, Y8
+	VSUBPS       Y5, Y8, Y6
+	VMOVAPS      Y8, Y5
+	VMOVUPS      576(SP), Y9
+	VMOVDQU      waveDeepAVX2Up<>+0(SB), Y8
+	VPERMPS      Y9, Y8, Y8
+	VBROADCASTSS 24(SI)(DI*4), Y7
+	VBLENDPS     $0x01, Y7, Y8, Y8
+	VSUBPS       608(SP), Y8, Y7
+	VMOVUPS      Y8, 608(SP)
+	VMOVUPS      448(SP), Y8
+	VMOVUPS      Y8, 576(SP)
+	VSUBPS       Y9, Y8, Y8
+	VSUBPS       Y7, Y8, Y8
+	VADDPS       Y8, Y6, Y6
+	VADDPS       Y6, Y4, Y6
+	VPAND        Y0, Y6, Y7
+	VCMPPS       $0x12, Y1, Y7, Y7
+	VPAND        Y7, Y6, Y6
+	VPSRAD       $0x1f, Y6, Y7
+	VPOR         Y2, Y7, Y7
+	VPXOR        Y7, Y6, Y6
+	VPADDD       192(SP), Y6, Y4
+	VPSRAD       $0x1f, Y4, Y7
+	VPAND        Y0, Y7, Y7
+	VPXOR        Y3, Y4, Y4
+	VPXOR        Y7, Y4, Y4
+	VMOVUPS      Y4, 192(SP)
+	VMOVDQU      waveDeepAVX2Up<>+0(SB), Y8
+	VPERMPS      Y4, Y8, Y8
+	VBROADCASTSS 28(DX)(DI*4), Y6
+	VBLENDPS     $0x01, Y6, Y8, Y8
+	VSUBPS       Y5, Y8, Y6
+	VMOVAPS      Y8, Y5
+	VMOVUPS      576(SP), Y9
+	VMOVDQU      waveDeepAVX2Up<>+0(SB), Y8
+	VPERMPS      Y9, Y8, Y8
+	VBROADCASTSS 28(SI)(DI*4), Y7
+	VBLENDPS     $0x01, Y7, Y8, Y8
+	VSUBPS       608(SP), Y8, Y7
+	VMOVUPS      Y8, 608(SP)
+	VMOVUPS      480(SP), Y8
+	VMOVUPS      Y8, 576(SP)
+	VSUBPS       Y9, Y8, Y8
+	VSUBPS       Y7, Y8, Y8
+	VADDPS       Y8, Y6, Y6
+	VADDPS       Y6, Y4, Y6
+	VPAND        Y0, Y6, Y7
+	VCMPPS       $0x12, Y1, Y7, Y7
+	VPAND        Y7, Y6, Y6
+	VPSRAD       $0x1f, Y6, Y7
+	VPOR         Y2, Y7, Y7
+	VPXOR        Y7, Y6, Y6
+	VPADDD       224(SP), Y6, Y4
+	VPSRAD       $0x1f, Y4, Y7
+	VPAND        Y0, Y7, Y7
+	VPXOR        Y3, Y4, Y4
+	VPXOR        Y7, Y4, Y4
+	VMOVUPS      Y4, 224(SP)
+	VMOVUPS      Y4, 512(SP)
+	VMOVUPS      Y5, 544(SP)
+	VMOVUPS      (SP), Y0
+	VMOVUPS      32(SP), Y1
+	VMOVUPS      64(SP), Y2
+	VMOVUPS      96(SP), Y3
+	VMOVUPS      128(SP), Y4
+	VMOVUPS      160(SP), Y5
+	VMOVUPS      192(SP), Y6
+	VMOVUPS      224(SP), Y7
+	VUNPCKLPS    Y1, Y0, Y8
+	VUNPCKHPS    Y1, Y0, Y0
+	VUNPCKLPS    Y3, Y2, Y1
+	VUNPCKHPS    Y3, Y2, Y2
+	VUNPCKLPS    Y5, Y4, Y3
+	VUNPCKHPS    Y5, Y4, Y4
+	VUNPCKLPS    Y7, Y6, Y5
+	VUNPCKHPS    Y7, Y6, Y6
+	VUNPCKLPD    Y1, Y8, Y7
+	VUNPCKHPD    Y1, Y8, Y1
+	VUNPCKLPD    Y2, Y0, Y8
+	VUNPCKHPD    Y2, Y0, Y0
+	VUNPCKLPD    Y5, Y3, Y2
+	VUNPCKHPD    Y5, Y3, Y3
+	VUNPCKLPD    Y6, Y4, Y5
+	VUNPCKHPD    Y6, Y4, Y4
+	VPERM2F128   $0x20, Y2, Y7, Y6
+	VPERM2F128   $0x31, Y2, Y7, Y2
+	VPERM2F128   $0x20, Y3, Y1, Y7
+	VPERM2F128   $0x31, Y3, Y1, Y1
+	VPERM2F128   $0x20, Y5, Y8, Y3
+	VPERM2F128   $0x31, Y5, Y8, Y5
+	VPERM2F128   $0x20, Y4, Y0, Y8
+	VPERM2F128   $0x31, Y4, Y0, Y0
+	MOVQ         (AX), R8
+	VMOVUPS      Y6, (R8)(DI*4)
+	MOVQ         8(AX), R8
+	VMOVUPS      Y7, (R8)(DI*4)
+	MOVQ         16(AX), R8
+	VMOVUPS      Y3, (R8)(DI*4)
+	MOVQ         24(AX), R8
+	VMOVUPS      Y8, (R8)(DI*4)
+	MOVQ         32(AX), R8
+	VMOVUPS      Y2, (R8)(DI*4)
+	MOVQ         40(AX), R8
+	VMOVUPS      Y1, (R8)(DI*4)
+	MOVQ         48(AX), R8
+	VMOVUPS      Y5, (R8)(DI*4)
+	MOVQ         56(AX), R8
+	VMOVUPS      Y0, (R8)(DI*4)
+	ADDQ         $0x08, DI
+	SUBQ         $0x08, CX
+	JNZ          loop
+	VZEROUPPER
+	RET
+
+DATA waveDeepAVX2Up<>+0(SB)/4, $0x00000007
+DATA waveDeepAVX2Up<>+4(SB)/4, $0x00000000
+DATA waveDeepAVX2Up<>+8(SB)/4, $0x00000001
+DATA waveDeepAVX2Up<>+12(SB)/4, $0x00000002
+DATA waveDeepAVX2Up<>+16(SB)/4, $0x00000003
+DATA waveDeepAVX2Up<>+20(SB)/4, $0x00000004
+DATA waveDeepAVX2Up<>+24(SB)/4, $0x00000005
+DATA waveDeepAVX2Up<>+28(SB)/4, $0x00000006
+GLOBL waveDeepAVX2Up<>(SB), RODATA|NOPTR, $32
+
 DATA rowEvery<>+0(SB)/4, $0xffffffff
 DATA rowEvery<>+4(SB)/4, $0xffffffff
 DATA rowEvery<>+8(SB)/4, $0xffffffff

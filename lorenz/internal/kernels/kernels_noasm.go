@@ -52,6 +52,7 @@ func deviationsFast(_, _ []uint32, _ []float32) int { return 0 }
 func deviateFast([]uint32, []float32) int           { return 0 }
 func followFast([][]uint32, [][]float32) int        { return 0 }
 func extendFast([][]uint32) int                     { return 0 }
+func waveFast([]uint32, int, int, int, int)         {}
 
 func priceFast(*[32]uint32, uint, *[256]uint32) (uint32, bool) { return 0, false }
 

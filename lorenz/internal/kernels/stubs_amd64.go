@@ -208,6 +208,18 @@ func followAVX2(y *[8]*uint32, s *[8]*float32, n int)
 //go:noescape
 func extendAVX2(y *[8]*uint32, n int)
 
+// waveAVX2 is wave for n elements, a multiple of 8, of eight rows, of which each is one element behind the one before it.
+// The 8 elements before can be read. north is the row before the first one.
+//
+//go:noescape
+func waveAVX2(y *[8]*uint32, north *uint32, past *[8]*uint32, pastNorth *uint32, n int)
+
+// waveDeepAVX2 is wave for n elements, a multiple of 8, of eight rows, of which each is one element behind the one before it.
+// The 8 elements before can be read. north is the row before the first one.
+//
+//go:noescape
+func waveDeepAVX2(y *[8]*uint32, north *uint32, past *[8]*uint32, pastNorth *uint32, n int)
+
 // rowAVX2 decodes steps while at least 32 bytes of words are left, and returns how many.
 //
 //go:noescape

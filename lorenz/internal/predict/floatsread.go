@@ -27,10 +27,19 @@ func restoreFloats[T entropy.Lane](b *Buffers, f Float, y []T, w Window) bool {
 			return f.restoreShort(b, y, w)
 		}
 		b.sums32 = entropy.Grow(b.sums32, kernels.Rows*min(f.Row, rowPiece+1))
-		return f.eachRows(w, func(rows []row) bool { return f.rows32(b, y, rows) })
+		stopped := false
+		wave := func(r row) bool {
+			if !r.plane {
+				r.back = 0
+			}
+			done := kernels.Wave(y, r.at, r.n, r.back)
+			stopped = stopped || done && b.Stop.After(kernels.Rows*r.n)
+			return done
+		}
+		return f.eachRows(w, wave, func(rows []row) bool { return !stopped && f.rows32(b, y, rows) }) && !stopped
 	case []uint64:
 		b.sums64 = entropy.Grow(b.sums64, min(f.Row, rowPiece))
-		return f.eachRows(w, func(rows []row) bool { return f.rows64(b, y, rows) })
+		return f.eachRows(w, nil, func(rows []row) bool { return f.rows64(b, y, rows) })
 	}
 	return false
 }
@@ -43,13 +52,22 @@ type row struct {
 }
 
 // eachRows visits all rows of a window, up to kernels.Rows at once that do not depend on each
-// other. Few are shorter than others. It ends when visit reports false.
-func (f Float) eachRows(w Window, visit func([]row) bool) bool {
+// other. Few are shorter than others. It ends when visit reports false. If a cell has kernels.Rows rows
+// that depend on the one before, and no other cell has, it asks wave, which may be nil, whether it does all
+// of them; the argument is the first one.
+func (f Float) eachRows(w Window, wave func(row) bool, visit func([]row) bool) bool {
 	var rows [kernels.Rows]row
 	planes := f.Plane / w.Plane // of the distance of P
 	k := 0
 	for p := range w.Planes() {
 		for r := 0; r < w.Cell; r += f.Row {
+			if start, width := w.Column(0); wave != nil && w.Columns() == 1 && r > 0 && width-r >= kernels.Rows*f.Row &&
+				(f.Kind == WN || f.Kind == WNP && p >= planes) {
+				if wave(row{start + p*width + r, f.Row, planes * width, true, f.Deep()}) {
+					r += (kernels.Rows - 1) * f.Row
+					continue
+				}
+			}
 			for q := range w.Columns() {
 				start, width := w.Column(q)
 				if r >= width {

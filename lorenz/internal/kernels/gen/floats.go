@@ -263,3 +263,92 @@ func extend() {
 	VZEROUPPER()
 	RET()
 }
+
+// wave is the following of rows that need each other.
+func wave(deep bool) {
+	name := "waveAVX2"
+	if deep {
+		name = "waveDeepAVX2"
+	}
+	TEXT(name, NOSPLIT, "func(y *[8]*uint32, north *uint32, past *[8]*uint32, pastNorth *uint32, n int)")
+	Pragma("noescape")
+	Doc(name+" is wave for n elements, a multiple of 8, of eight rows, of which each is one element behind the one before it.",
+		"The 8 elements before can be read. north is the row before the first one.")
+	ys, n := Load(Param("y"), GP64()), Load(Param("n"), GP64())
+	north := Load(Param("north"), GP64())
+	var ps, pastNorth reg.Register
+	if deep {
+		ps, pastNorth = Load(Param("past"), GP64()), Load(Param("pastNorth"), GP64())
+	}
+	columns := AllocLocal(512) // of integers, then of values of the plane before
+	state := AllocLocal(4 * 32)
+	up := GLOBL(name+"Up", RODATA|NOPTR)
+	for i := range 8 {
+		DATA(4*i, U32((i+7)%8))
+	}
+	// behind sets v to the elements of the rows before, given those of the rows and one of the first.
+	behind := func(v, rows reg.VecVirtual, first Mem) {
+		t := YMM()
+		VMOVDQU(up, v)
+		VPERMPS(rows, v, v)
+		VBROADCASTSS(first, t)
+		VBLENDPS(Imm(1), t, v, v)
+	}
+	at := GP64()
+	MOVQ(I32(-8), at)
+	load := func(columns Mem, rows, north reg.Register, last, before int) {
+		loadColumns(columns, rows, at)
+		v, t := YMM(), YMM()
+		VMOVUPS(columns.Offset(7*32), v)
+		VMOVUPS(v, state.Offset(32*last))
+		VMOVUPS(columns.Offset(6*32), t)
+		behind(v, t, Mem{Base: north, Index: at, Scale: 4}.Offset(7*4))
+		VMOVUPS(v, state.Offset(32*before))
+	}
+	load(columns, ys, north, 0, 1)
+	if deep {
+		load(columns.Offset(256), ps, pastNorth, 2, 3)
+	}
+	XORQ(at, at)
+	Label("loop")
+	loadColumns(columns, ys, at)
+	if deep {
+		loadColumns(columns.Offset(256), ps, at)
+	}
+	f := newFloatBits()
+	w, nw := YMM(), YMM()
+	VMOVUPS(state, w)
+	VMOVUPS(state.Offset(32), nw)
+	p, t, v := YMM(), YMM(), YMM()
+	for j := range 8 {
+		behind(v, w, Mem{Base: north, Index: at, Scale: 4}.Offset(4*j))
+		VSUBPS(nw, v, p)
+		VMOVAPS(v, nw)
+		if deep {
+			pw := YMM()
+			VMOVUPS(state.Offset(64), pw)
+			behind(v, pw, Mem{Base: pastNorth, Index: at, Scale: 4}.Offset(4*j))
+			VSUBPS(state.Offset(96), v, t)
+			VMOVUPS(v, state.Offset(96))
+			VMOVUPS(columns.Offset(256+32*j), v)
+			VMOVUPS(v, state.Offset(64))
+			VSUBPS(pw, v, v)
+			VSUBPS(t, v, v)
+			VADDPS(v, p, p)
+		}
+		VADDPS(p, w, p)
+		f.clamp(p, t)
+		f.order(p, t)
+		VPADDD(columns.Offset(32*j), p, w)
+		f.unorder(w, t)
+		VMOVUPS(w, columns.Offset(32*j))
+	}
+	VMOVUPS(w, state)
+	VMOVUPS(nw, state.Offset(32))
+	storeColumns(columns, ys, at)
+	ADDQ(Imm(8), at)
+	SUBQ(Imm(8), n)
+	JNZ(LabelRef("loop"))
+	VZEROUPPER()
+	RET()
+}

@@ -46,6 +46,8 @@ func main() {
 	deviate()
 	follow()
 	extend()
+	wave(false)
+	wave(true)
 	contexts()
 	Generate()
 }
