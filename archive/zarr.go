@@ -50,11 +50,11 @@ func (f *File) Zarr(ctx context.Context, o *ChunkOptions) (*Zarr, error) {
 		v := f.newVar(i)
 		own := *o
 		own.Keep = func(c filters.Chain) bool {
-			if o.Keep != nil && !o.Keep(c) { // which may find filters and their codecs
-				return false
+			for _, g := range c {
+				filters.Lookup(g.ID) // which finds plugins and their codecs
 			}
 			_, why := plan.PlanFilters(c, f.archive.L.Geoms[f.vars[i]].BlockLen)
-			return why == ""
+			return why == "" && (o.Keep == nil || o.Keep(c))
 		}
 		c, err := v.Chunks(&own)
 		switch {

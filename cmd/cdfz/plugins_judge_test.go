@@ -213,6 +213,11 @@ func TestJudgePlugins(t *testing.T) {
 		meta, err := os.ReadFile("c.zarr/tas/.zarray")
 		require.NoError(t, err)
 		require.Contains(t, string(meta), `"compressor":{"id":"fake","key":0}`)
+		out = p.run(0, append(with, "export", "--refs", "json", "-o", "c.json", "c1.cdfz")...)
+		require.Contains(t, out, "readers need the codec fake, which a plugin defines")
+		refs, err := os.ReadFile("c.json")
+		require.NoError(t, err)
+		require.Contains(t, string(refs), `"compressor\":{\"id\":\"fake\",\"key\":0}`)
 		// Version 3 has no names for such codecs.
 		p.run(0, append(with, "export", "-q", "--zarr-format", "3", "-o", "c3.zarr", "c1.cdfz")...)
 		meta, err = os.ReadFile("c3.zarr/tas/zarr.json")

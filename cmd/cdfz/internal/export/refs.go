@@ -43,6 +43,7 @@ func (v *exporter) references(ctx context.Context, in *fileio.Input, f *archive.
 	if len(res.Packages) > 0 {
 		rep.warnings = append(rep.warnings, "readers need the Python package "+strings.Join(res.Packages, " and ")+"; archives made with --preset portable do not")
 	}
+	rep.needCodecs(res.Codecs)
 	omit(f, rep, res.Omitted)
 	return nil
 }

@@ -27,14 +27,19 @@ func (v *exporter) zarrStore(ctx context.Context, in *fileio.Input, f *archive.F
 	if res.Lorenz {
 		rep.warnings = append(rep.warnings, "readers need the Python package cdfz for lorenz; exports without --filters 52723 do not")
 	}
-	for _, id := range res.Codecs {
-		rep.warnings = append(rep.warnings, fmt.Sprintf("readers need the codec %s, which a plugin defines", display.Quoted(id)))
-	}
+	rep.needCodecs(res.Codecs)
 	for _, n := range res.Missing {
 		rep.warnings = append(rep.warnings, fmt.Sprintf("variable %s cannot be an array of Zarr and is left out", display.Quoted(varName(f, n))))
 	}
 	omit(f, rep, res.Omitted)
 	return in.Changed()
+}
+
+// needCodecs reports codecs that plugins define.
+func (r *report) needCodecs(ids []string) {
+	for _, id := range ids {
+		r.warnings = append(r.warnings, fmt.Sprintf("readers need the codec %s, which a plugin defines", display.Quoted(id)))
+	}
 }
 
 // omit reports attributes that Zarr cannot hold.

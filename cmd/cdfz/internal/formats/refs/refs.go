@@ -37,6 +37,7 @@ type Result struct {
 	Chunks   int64
 	Referred int64             // chunks that are ranges of archives. The values of others are in the references.
 	Packages []string          // Python packages, in addition to numcodecs, whose codecs readers need
+	Codecs   []string          // codecs that plugins define, which readers need, too
 	Omitted  []archive.Omitted // attributes that are left out
 }
 
@@ -104,6 +105,7 @@ func (st *store) walk(ctx context.Context, to sink) (*Result, error) {
 		res.need(a.c.Chain())
 	}
 	slices.Sort(res.Packages)
+	slices.Sort(res.Codecs)
 	if err := res.values(ctx, st, to); err != nil {
 		return nil, err
 	}
@@ -169,19 +171,18 @@ func (r *Result) places(ctx context.Context, f *archive.File, url string, of fun
 	return nil
 }
 
-// need adds the packages of a chain.
+// need adds what readers need for a chain.
 func (r *Result) need(c filters.Chain) {
 	for _, f := range c {
 		m, ok := filters.Lookup(f.ID)
-		if !ok || m.Codec == nil || m.Codec.Package == "" {
+		if !ok || m.Codec == nil {
 			continue
 		}
-		known := false
-		for _, p := range r.Packages {
-			known = known || p == m.Codec.Package
+		if p := m.Codec.Package; p != "" && !slices.Contains(r.Packages, p) {
+			r.Packages = append(r.Packages, p)
 		}
-		if !known {
-			r.Packages = append(r.Packages, m.Codec.Package)
+		if id := m.Codec.ID; m.Codec.Origin != "" && !slices.Contains(r.Codecs, id) {
+			r.Codecs = append(r.Codecs, id)
 		}
 	}
 }
