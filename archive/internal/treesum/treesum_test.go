@@ -3,6 +3,9 @@ package treesum
 import (
 	"encoding/hex"
 	"math/rand/v2"
+	"os"
+	"regexp"
+	"strconv"
 	"sync"
 	"testing"
 
@@ -89,5 +92,26 @@ func TestDiffers(t *testing.T) {
 		b[at] ^= 1
 		add(b)
 		b[at] ^= 1
+	}
+}
+
+// TestVectors computes the sums that docs/FORMAT.md has in section 5.5.
+func TestVectors(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/FORMAT.md")
+	require.NoError(t, err)
+	rows := regexp.MustCompile("(?m)^\\| (\\d+) \\| (\\d+) \\| `(.{32})` \\|$").FindAllSubmatch(text, -1)
+	require.Len(t, rows, 5)
+	for _, row := range rows {
+		n, err := strconv.Atoi(string(row[1]))
+		require.NoError(t, err)
+		b := make([]byte, n)
+		for i := range b {
+			b[i] = byte(i % 251)
+		}
+		var tree Tree
+		tree.Add(0, b)
+		require.Equal(t, string(row[3]), tree.Sum(), "%d bytes", n)
+		require.Equal(t, string(row[3]), expected(b), "%d bytes", n)
+		require.Equal(t, string(row[2]), strconv.Itoa((n+Piece-1)/Piece), "%d bytes", n)
 	}
 }
