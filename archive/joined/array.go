@@ -75,7 +75,7 @@ func (a *array) read(ctx context.Context, p []byte, off int64) (int, error) {
 		start := a.d.starts[i] * row
 		end := min(a.d.starts[i+1]*row, off+n)
 		part := p[at-off : end-off]
-		from := at - start
+		from := at - start + a.d.t.desc.Members[i].Start*row
 		g.Go(func() error {
 			return a.member(within, i, func(v slab.Array) error {
 				return ioat.ReadFull(ioat.Bind(within, v.Values()), part, from)
@@ -166,7 +166,7 @@ func (a *array) Bytes(ctx context.Context, off, n int64) (b []byte, err error) {
 	}
 	err = a.member(ctx, i, func(v slab.Array) error {
 		if blocks, ok := v.Values().(slab.Blocks); ok {
-			b, err = blocks.Bytes(ctx, off-a.d.starts[i]*row, n)
+			b, err = blocks.Bytes(ctx, off+(a.d.t.desc.Members[i].Start-a.d.starts[i])*row, n)
 			return err
 		}
 		return nil
@@ -231,7 +231,8 @@ func (a *array) EachBlock(ctx context.Context, s slab.Sel, f func(slab.Block) er
 
 // readSpan calls f with the blocks of one member.
 func (a *array) readSpan(ctx context.Context, p span, start, count, stride []int64, f func(slab.Block) error) error {
-	first := a.d.starts[p.member]
+	m := &a.d.t.desc.Members[p.member]
+	first := a.d.starts[p.member] - m.Start
 	sub := slab.Sel{Start: slices.Clone(start), Count: slices.Clone(count), Stride: slices.Clone(stride)}
 	sub.Start[0] = start[0] + p.lo*stride[0] - first
 	sub.Count[0] = p.hi - p.lo
@@ -239,6 +240,16 @@ func (a *array) readSpan(ctx context.Context, p span, start, count, stride []int
 		b.Start, b.Count = slices.Clone(b.Start), slices.Clone(b.Count)
 		b.Start[0] += first
 		return f(b)
+	}
+	if m.Part {
+		shift := back
+		back = func(b slab.Block) error {
+			b, ok := rows(b, a.v.Type.Size(), m.Start, m.Start+m.Len)
+			if !ok {
+				return nil
+			}
+			return shift(b)
+		}
 	}
 	if a.d.t.desc.New {
 		sub = slab.Sel{Start: sub.Start[1:], Count: sub.Count[1:], Stride: sub.Stride[1:]}
@@ -253,6 +264,24 @@ func (a *array) readSpan(ctx context.Context, p span, start, count, stride []int
 		}
 		return eachBox(ctx, v, sub, back)
 	})
+}
+
+// rows cuts a block to the indices from lo to hi of its first dimension: other indices are no part of the dataset.
+// ok is false if nothing remains.
+func rows(b slab.Block, size, lo, hi int64) (c slab.Block, ok bool) {
+	row := size
+	for _, n := range b.Count[1:] {
+		row *= n
+	}
+	from, to := max(b.Start[0], lo), min(b.Start[0]+b.Count[0], hi)
+	low, high := (from-b.Start[0])*row, (to-b.Start[0])*row // within the box
+	first, last := max(low, b.Off), min(high, b.Off+int64(len(b.Data)))
+	if first >= last {
+		return b, false
+	}
+	c = slab.Block{Start: slices.Clone(b.Start), Count: slices.Clone(b.Count), Data: b.Data[first-b.Off : last-b.Off], Off: first - low}
+	c.Start[0], c.Count[0] = from, to-from
+	return c, true
 }
 
 // complete returns a selection with all of its fields. It is valid for the shape.

@@ -135,30 +135,50 @@ const axisPiece = 1 << 15
 
 // axisOf reads the joined coordinate variable of a file. It returns nil if coordinate finds no variable,
 // and a *Problem as the error for a value that is not a number.
-func (t *template) axisOf(ctx context.Context, location string, f *archive.File, vars []int, convs map[int]*conversion) (*axis, error) {
+//
+// With skip, such values are no error. kept are the indices of all others, in order.
+func (t *template) axisOf(ctx context.Context, location string, f *archive.File, vars []int, convs map[int]*conversion, skip bool) (a *axis, kept []section, err error) {
 	n := t.coordinate()
 	if n < 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	v, missing := f.Array(vars[n]), missingIn(&t.first.Vars[n])
 	if c := convs[n]; c != nil {
 		v = c.array(v)
 	}
-	a, total := newAxis(), v.Shape()[0]
+	total := v.Shape()[0]
+	a = newAxis()
 	buf := make([]float64, min(total, axisPiece))
 	for at := int64(0); at < total; at += int64(len(buf)) {
 		buf = buf[:min(int64(len(buf)), total-at)]
 		if err := slab.Convert(ctx, v, buf, slab.Sel{Start: []int64{at}, Count: []int64{int64(len(buf))}}); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for i, x := range buf {
-			if what := t.noCoordinate(x, missing); what != "" {
-				return nil, &Problem{location, t.desc.Dim, fmt.Sprintf("expected numbers as coordinates, found %s at index %d", what, at+int64(i))}
+			index := at + int64(i)
+			switch what := t.noCoordinate(x, missing); {
+			case what != "" && skip:
+				continue
+			case what != "":
+				return nil, nil, &Problem{location, t.desc.Dim, fmt.Sprintf("expected numbers as coordinates, found %s at index %d", what, index)}
 			}
+			kept = addIndex(kept, index)
 			a.add(point{location, x}, t.kind)
 		}
 	}
-	return a, nil
+	return a, kept, nil
+}
+
+// section is a run of indices of a file.
+type section struct{ start, n int64 }
+
+// addIndex adds an index after all others.
+func addIndex(list []section, index int64) []section {
+	if last := len(list) - 1; last >= 0 && list[last].start+list[last].n == index {
+		list[last].n++
+		return list
+	}
+	return append(list, section{index, 1})
 }
 
 // missingIn returns the values that mean missing in a coordinate variable, sorted: those of its attributes, or

@@ -29,6 +29,9 @@ type BuildOptions struct {
 	// First takes attributes and variables without Dim from the first file if others differ, unless
 	// the attributes change the meaning of values. See Description.First.
 	First bool
+	// SkipMissing leaves out indices whose coordinate is missing: a fill value, 1e20, NaN or no time. A file with
+	// such indices becomes several members, each a part of it. Other programs do not know parts.
+	SkipMissing bool
 	// SHA256 reads all of each classic file for its SHA-256. That of an archive is known without.
 	SHA256 bool
 	// Progress, if not nil, is called after each file with the number of files done so far. The calls
@@ -68,7 +71,7 @@ func build(ctx context.Context, locations []string, open Opener, o *BuildOptions
 	case n > MaxMembers:
 		return nil, nil, fmt.Errorf("joined: expected at most %d files, found %d: %w", MaxMembers, n, archive.ErrOptions)
 	}
-	b := &builder{open: open, o: c, progress: o.Progress, hash: o.SHA256, known: known}
+	b := &builder{open: open, o: c, progress: o.Progress, hash: o.SHA256, skip: o.SkipMissing, known: known}
 	first, f, closer, err := b.openFile(ctx, locations[0])
 	if err != nil {
 		return nil, nil, err
@@ -121,6 +124,7 @@ type builder struct {
 	o        Options
 	progress func(int64)
 	hash     bool     // BuildOptions.SHA256
+	skip     bool     // BuildOptions.SkipMissing
 	known    []Member // as in build
 }
 
@@ -129,6 +133,7 @@ type part struct {
 	m        Member
 	same     map[string][sha256.Size]byte // sums of the values of variables without the joined dimension
 	axis     *axis                        // nil without a coordinate variable
+	kept     []section                    // the indices with a coordinate, if others are left out
 	converts bool                         // its times have other units
 	err      error
 }
@@ -205,7 +210,7 @@ func (b *builder) part(ctx context.Context, i int, location string) part {
 		p.err = inMember(m.Location, err)
 		return p
 	}
-	if p.axis, err = b.t.axisOf(ctx, m.shown(), f, vars, convs); err == nil && !b.t.desc.First {
+	if p.axis, p.kept, err = b.t.axisOf(ctx, m.shown(), f, vars, convs, b.skip); err == nil && !b.t.desc.First {
 		p.same, err = b.t.sums(ctx, f, vars)
 	}
 	if err == nil {
@@ -220,6 +225,22 @@ func (b *builder) part(ctx context.Context, i int, location string) part {
 		}
 	}
 	return p
+}
+
+// members returns the parts of a file with a coordinate, or the whole file, and how many indices are left out.
+func (p *part) members() (list []Member, left int64) {
+	if p.axis == nil || p.axis.n == p.m.Len {
+		return []Member{p.m}, 0
+	}
+	if len(p.kept) == 0 {
+		p.kept = []section{{}}
+	}
+	for _, s := range p.kept {
+		m := p.m
+		m.Part, m.Start, m.Len = true, s.start, s.n
+		list = append(list, m)
+	}
+	return list, p.m.Len - p.axis.n
 }
 
 // identify adds the sums of file i to its description.
@@ -287,9 +308,13 @@ func (b *builder) merge(desc *Description, parts []part) (*Description, []*Probl
 	}
 	desc.Members = desc.Members[:0]
 	line := newAxis()
+	var leftOut []*Problem
 	for i := range parts {
 		p := &parts[i]
-		desc.Members = append(desc.Members, p.m)
+		list, left := p.members()
+		if desc.Members = append(desc.Members, list...); left > 0 {
+			leftOut = append(leftOut, &Problem{p.m.shown(), desc.Dim, fmt.Sprintf("leaves out %d of %d indices, whose coordinate is missing", left, p.m.Len)})
+		}
 		desc.Convert = desc.Convert || p.converts
 		if p.err != nil {
 			add(flatten(p.err)...)
@@ -319,8 +344,12 @@ func (b *builder) merge(desc *Description, parts []part) (*Description, []*Probl
 	if more > 0 {
 		errs = append(errs, &Problem{text: fmt.Sprintf("and %d more differences", more)})
 	}
+	gaps = append(leftOut, gaps...)
 	if n := len(gaps); n > maxErrors {
 		gaps = append(gaps[:maxErrors], &Problem{text: fmt.Sprintf("and %d more gaps", n-maxErrors)})
+	}
+	if n := len(desc.Members); n > MaxMembers {
+		errs = append(errs, &Problem{text: fmt.Sprintf("expected at most %d parts of files between missing coordinates, found %d", MaxMembers, n)})
 	}
 	if len(errs) > 0 {
 		return nil, gaps, errors.Join(errs...)

@@ -1,8 +1,11 @@
 package joined
 
 import (
+	"bytes"
 	"context"
 	"math"
+	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -232,4 +235,75 @@ func TestConvert(t *testing.T) {
 	again, err := readText(ncmlText(t, ds.Description()))
 	require.NoError(t, err)
 	require.True(t, again.Convert)
+}
+
+// TestSkipMissing leaves out records without a coordinate, in files with and without blocks, and compares all
+// ways of reading.
+func TestSkipMissing(t *testing.T) {
+	nan := math.NaN()
+	d := &folder{}
+	d.put(t, "a.nc", spec{times: []float64{nan, 0, 1, 1e20, 2}}.build(t))
+	d.put(t, "b.nc", spec{times: []float64{3, nan, nan, 4, 5}}.build(t))
+	d.put(t, "c.nc", spec{times: []float64{nan, nan}}.build(t))
+	d.put(t, "d.nc", spec{times: []float64{6, 7}}.build(t))
+	names := []string{"a.nc", "b.nc", "c.nc", "d.nc"}
+	_, _, err := Build(t.Context(), names, d.opener, nil)
+	require.ErrorContains(t, err, "found NaN at index 0")
+	desc, notes, err := Build(t.Context(), names, d.opener, &BuildOptions{SkipMissing: true})
+	require.NoError(t, err)
+	require.Len(t, notes, 3)
+	require.EqualError(t, notes[0], `joined: a.nc: variable "time": leaves out 2 of 5 indices, whose coordinate is missing`)
+	var got [][2]int64
+	for _, m := range desc.Members {
+		got = append(got, [2]int64{m.Start, m.Len})
+	}
+	require.Equal(t, [][2]int64{{1, 2}, {4, 1}, {0, 1}, {3, 2}, {0, 0}, {0, 2}}, got)
+	require.False(t, desc.Members[5].Part)
+	desc, err = readText(ncmlText(t, desc))
+	require.NoError(t, err)
+	sampled, _, err := desc.Verify(t.Context(), d.opener, nil, nil)
+	require.NoError(t, err)
+	require.Positive(t, sampled)
+
+	ds, err := Open(t.Context(), desc, d.opener, nil)
+	require.NoError(t, err)
+	defer ds.Close()
+	place := []struct {
+		name string
+		at   int64
+	}{{"a.nc", 1}, {"a.nc", 2}, {"a.nc", 4}, {"b.nc", 0}, {"b.nc", 3}, {"b.nc", 4}, {"d.nc", 0}, {"d.nc", 1}}
+	rng := rand.New(rand.NewPCG(3, 0))
+	for v := range ds.File().Header().Vars {
+		if !ds.Joins(v) {
+			continue
+		}
+		a := ds.File().Array(v)
+		require.EqualValues(t, 8, a.Shape()[0])
+		var want []byte
+		for _, p := range place {
+			f, _, err := d.opener(t.Context(), p.name, nil)
+			require.NoError(t, err)
+			row := f.Header().Vars[v].Len / f.Header().Vars[v].Shape[0]
+			b := make([]byte, row)
+			_, err = f.Array(v).Values().ReadAt(b, row*p.at)
+			require.NoError(t, err)
+			want = append(want, b...)
+		}
+		all := make([]byte, len(want))
+		_, err := a.Values().ReadAt(all, 0)
+		require.NoError(t, err)
+		require.Equal(t, want, all)
+		whole, err := slab.New(a.Type(), a.Shape(), bytes.NewReader(want))
+		require.NoError(t, err)
+		for range 200 {
+			s := randomSel(rng, a.Shape())
+			require.Equal(t, doubles(t, whole, s), doubles(t, a, s))
+		}
+	}
+	// A file that has become shorter, and a part where none can be
+	d.put(t, "b.nc", spec{times: []float64{3, nan, nan, 4}}.build(t))
+	_, _, err = desc.Verify(t.Context(), d.opener, nil, nil)
+	require.ErrorIs(t, err, ErrDiffers)
+	_, err = readText(strings.Replace(ncmlText(t, desc), ` ncoords="2" cdfz:start="1"`, ` cdfz:start="1"`, 1))
+	require.ErrorContains(t, err, "expected a first index and a number of indices for a part of a file")
 }

@@ -138,6 +138,8 @@ func (desc *Description) check() error {
 	total := int64(0)
 	for _, m := range desc.Members {
 		switch {
+		case m.Part && (desc.New || m.Len < 0 || m.Start < 0 || m.Start > math.MaxInt64-m.Len):
+			return bad("member %s: expected a first index and a number of indices for a part of a file", m.shown())
 		case m.Location == "":
 			return bad("expected the location of a member, found none")
 		case desc.New && m.Len >= 0 && m.Len != 1:

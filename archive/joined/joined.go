@@ -72,12 +72,31 @@ type Member struct {
 	// Location is the path of the netCDF file, relative to the description, with slashes, or a URL. If
 	// there is no such file, its archive is used, whose name ends in .cdfz, too.
 	Location string
-	Len      int64  // number of indices along the dimension; -1 if unknown
-	Size     int64  // of the netCDF file, in bytes; -1 if unknown
-	SHA256   string // of the netCDF file, in hexadecimal digits; "" if unknown
+	Len      int64 // number of indices along the dimension; -1 if unknown
+	// Part means that the member is a part of a file: Len indices, of which Start is the first. Other members are
+	// whole files, and Start is 0.
+	Part   bool
+	Start  int64
+	Size   int64  // of the netCDF file, in bytes; -1 if unknown
+	SHA256 string // of the netCDF file, in hexadecimal digits; "" if unknown
 	// Sample is a sum of parts of the netCDF file, as Build returns it; "" if unknown. A file without a
 	// known SHA-256 of its own, such as a classic one, is compared by it when it is opened.
 	Sample string
+}
+
+// FileCount returns the number of files. Parts of one that follow each other are one file.
+func (desc *Description) FileCount() (n int) {
+	for i := range desc.Members {
+		if !desc.continues(i) {
+			n++
+		}
+	}
+	return n
+}
+
+// continues reports whether member i is a part of the same file as the one before.
+func (desc *Description) continues(i int) bool {
+	return i > 0 && desc.Members[i].Part && desc.Members[i-1].Part && desc.Members[i].Location == desc.Members[i-1].Location
 }
 
 // shown returns the location for messages: URLs without secrets.

@@ -150,8 +150,8 @@ func (s *members) openMember(ctx context.Context, m *member) error {
 	if err == nil {
 		m.vars, m.convs, err = s.t.compare(desc.shown(), f.Header())
 	}
-	if n := s.t.lenOf(f.Header()); err == nil && desc.Len >= 0 && n != desc.Len {
-		err = s.t.desc.otherLen(desc, n)
+	if err == nil {
+		err = s.t.desc.checkLen(desc, s.t.lenOf(f.Header()))
 	}
 	if err != nil {
 		if closer != nil {

@@ -92,6 +92,9 @@ func (desc *Description) WriteNcML(w io.Writer) error {
 		if m.Len >= 0 && !desc.New {
 			b.attr("ncoords", strconv.FormatInt(m.Len, 10))
 		}
+		if m.Part {
+			b.attr("cdfz:start", strconv.FormatInt(m.Start, 10))
+		}
 		if m.Size >= 0 {
 			b.attr("cdfz:size", strconv.FormatInt(m.Size, 10))
 		}
@@ -396,9 +399,10 @@ func (p *ncmlReader) member(e xml.StartElement) error {
 	}
 	m := Member{Len: -1, Size: -1}
 	err := p.attrs(e, map[string]func(string) error{
-		"location":  func(s string) error { m.Location = strings.TrimPrefix(s, "file:"); return nil },
-		"ncoords":   p.number("ncoords", &m.Len),
-		"cdfz:size": p.number("cdfz:size", &m.Size),
+		"location":   func(s string) error { m.Location = strings.TrimPrefix(s, "file:"); return nil },
+		"ncoords":    p.number("ncoords", &m.Len),
+		"cdfz:start": func(s string) error { m.Part = true; return p.number("cdfz:start", &m.Start)(s) },
+		"cdfz:size":  p.number("cdfz:size", &m.Size),
 		"cdfz:sha256": func(s string) error {
 			if !isDigits(s, 2*sha256.Size) {
 				return p.damaged("cdfz:sha256: expected 64 hexadecimal digits, found %.80q", s)

@@ -17,15 +17,20 @@ func (desc *Description) Verify(ctx context.Context, open Opener, o *Options, pr
 	if err := desc.check(); err != nil {
 		return 0, nil, err
 	}
-	locations := make([]string, len(desc.Members))
-	for i := range desc.Members {
-		locations[i] = desc.Members[i].Location
-	}
 	b := &BuildOptions{Dim: desc.Dim, New: desc.New, Vars: desc.Vars, First: desc.First, Progress: progress}
+	var locations []string
+	var known []Member
+	for i := range desc.Members {
+		m := &desc.Members[i]
+		b.SkipMissing = b.SkipMissing || m.Part
+		if !desc.continues(i) {
+			locations, known = append(locations, m.Location), append(known, *m)
+		}
+	}
 	if o != nil {
 		b.Options = *o
 	}
-	now, gaps, err := build(ctx, locations, open, b, desc.Members)
+	now, gaps, err := build(ctx, locations, open, b, known)
 	if err != nil {
 		return 0, gaps, err
 	}
@@ -33,14 +38,21 @@ func (desc *Description) Verify(ctx context.Context, open Opener, o *Options, pr
 	if now.Convert && !desc.Convert {
 		errs = append(errs, &Problem{"", desc.Dim, "members have different units of time, and the description lacks " + unitsChange})
 	}
-	for i := range now.Members {
+	if len(now.Members) != len(desc.Members) {
+		errs = append(errs, &Problem{"", desc.Dim, fmt.Sprintf("expected %d parts of files between missing coordinates, as described, found %d", len(desc.Members), len(now.Members))})
+	}
+	for i := range min(len(now.Members), len(desc.Members)) {
 		m, found := &desc.Members[i], &now.Members[i]
 		if found.SHA256 == "" {
 			sampled++
 		}
 		err := m.differs(found)
-		if err == nil && m.Len >= 0 && m.Len != found.Len {
-			err = desc.otherLen(m, found.Len)
+		switch {
+		case err != nil:
+		case !m.Part && !found.Part:
+			err = desc.checkLen(m, found.Len)
+		case m.Len != found.Len || m.Start != found.Start:
+			err = &Problem{m.shown(), "", fmt.Sprintf("expected %d indices of dimension %q from %d on, as described, found %d from %d on", m.Len, desc.Dim, m.Start, found.Len, found.Start)}
 		}
 		if err != nil && len(errs) < maxErrors {
 			errs = append(errs, err)
@@ -49,7 +61,13 @@ func (desc *Description) Verify(ctx context.Context, open Opener, o *Options, pr
 	return sampled, gaps, errors.Join(errs...)
 }
 
-// otherLen is the error of a member with another number of indices than described.
-func (desc *Description) otherLen(m *Member, found int64) error {
+// checkLen compares the number of indices of a member's file with the described one. The error is a *Problem.
+func (desc *Description) checkLen(m *Member, found int64) error {
+	switch {
+	case m.Part && m.Start+m.Len > found:
+		return &Problem{m.shown(), "", fmt.Sprintf("expected at least %d indices of dimension %q, as described, found %d", m.Start+m.Len, desc.Dim, found)}
+	case m.Part || m.Len < 0 || m.Len == found:
+		return nil
+	}
 	return &Problem{m.shown(), "", fmt.Sprintf("expected %d indices of dimension %q, as described, found %d", m.Len, desc.Dim, found)}
 }

@@ -49,7 +49,7 @@ func (v *informer) dataset(ctx context.Context, j fileio.File) error {
 	desc, h := d.Description(), f.Header()
 	rep := &datasetReport{
 		File: terminal.ReportName(j.Name), Format: fmt.Sprintf("CDF-%d", h.Version), Size: f.Image().Size(), Dim: desc.Dim, New: desc.New,
-		Len: d.Len(), Files: len(desc.Members), First: terminal.ReportName(desc.Members[0].Location), Last: terminal.ReportName(desc.Members[len(desc.Members)-1].Location), Vars: []datasetVar{},
+		Len: d.Len(), Files: desc.FileCount(), First: terminal.ReportName(desc.Members[0].Location), Last: terminal.ReportName(desc.Members[len(desc.Members)-1].Location), Vars: []datasetVar{},
 	}
 	for i, w := range f.Vars() {
 		rep.Vars = append(rep.Vars, datasetVar{w.Name(), w.Type().String(), w.Dims(), w.Shape(), slices.Contains(w.Dims(), desc.Dim), h.Vars[i].Len})

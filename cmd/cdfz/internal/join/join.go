@@ -29,6 +29,7 @@ type joiner struct {
 	vars       []string
 	first      bool
 	sha256     bool
+	skip       bool // --skip-missing
 }
 
 // Command makes cdfz join.
@@ -54,6 +55,9 @@ variable are reported as warnings.
 
 --first takes variables without the dimension, and attributes that do not change the meaning of
 values, from the first FILE if others differ.
+
+A coordinate that is a fill value, 1e20, NaN or no time is an error. --skip-missing leaves such records out. Other
+programs than cdfz do not know how.
 
 A FILE that is replaced later is an error of everything that reads it: OUT has its size, a sum of its
 header, coordinates and some values, and the SHA-256 that an archive contains. --sha256 also
@@ -85,6 +89,7 @@ the order of their names.
 		f.StringVar(&v.fresh, "new", "", "join along a new dimension `DIM`")
 		f.StringSliceVar(&v.vars, "vars", nil, "variables `A,B` that get the dimension of --new (default: all with data);\nthose are all but coordinate variables")
 		f.BoolVar(&v.first, "first", false, "take what differs without a change of meaning from the first FILE")
+		f.BoolVar(&v.skip, "skip-missing", false, "leave out records whose coordinate is missing")
 		f.BoolVar(&v.sha256, "sha256", false, "read classic netCDF files for their SHA-256, which cdfz verify compares")
 	})
 	cli.Flags(cmd, cli.OutputFlags, func(f *pflag.FlagSet) {
@@ -154,7 +159,7 @@ func (v *joiner) do(ctx context.Context, args []string) {
 		v.fail(err)
 		return
 	}
-	rep.Dim, rep.Files, rep.Seconds = desc.Dim, len(desc.Members), display.Round(time.Since(start).Seconds(), 6)
+	rep.Dim, rep.Files, rep.Seconds = desc.Dim, desc.FileCount(), display.Round(time.Since(start).Seconds(), 6)
 	for _, m := range desc.Members {
 		rep.Len += m.Len
 	}
@@ -181,7 +186,7 @@ func (v *joiner) fail(err error) {
 
 // build compares the files.
 func (v *joiner) build(ctx context.Context, locations []string) (*joined.Description, []*joined.Problem, error) {
-	o := &joined.BuildOptions{Options: joined.Options{Open: *v.run.Limits.OpenOptions(), Workers: v.run.Limits.Workers}, Dim: v.dim, Vars: v.vars, First: v.first, SHA256: v.sha256}
+	o := &joined.BuildOptions{Options: joined.Options{Open: *v.run.Limits.OpenOptions(), Workers: v.run.Limits.Workers}, Dim: v.dim, Vars: v.vars, First: v.first, SHA256: v.sha256, SkipMissing: v.skip}
 	if v.fresh != "" {
 		o.Dim, o.New = v.fresh, true
 	}

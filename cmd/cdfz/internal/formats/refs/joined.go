@@ -85,7 +85,7 @@ func regular(d *joined.Dataset, v int, c *archive.Chunks) bool {
 		return true
 	}
 	for i := range d.Description().Members {
-		if d.Start(i)%c.Shape()[0] != 0 {
+		if d.Description().Members[i].Part || d.Start(i)%c.Shape()[0] != 0 {
 			return false
 		}
 	}
