@@ -15,7 +15,7 @@ import (
 // TestCompat reads the archives of earlier versions: verifying finds no damage, the images are those
 // that were archived, and variables have the values of the image.
 func TestCompat(t *testing.T) {
-	for _, c := range archivetest.Compats(t, "1") {
+	for _, c := range archivetest.Compats(t) {
 		require.Empty(t, verified(t, c.Archive).Damage, c.Name)
 		image := unpack(t, c.Archive)
 		require.Equal(t, c.SHA256, fmt.Sprintf("%x", sha256.Sum256(image)), c.Name)

@@ -158,7 +158,7 @@ func TestNativeVectors(t *testing.T) {
 // TestNativeCompat restores the archives of earlier versions.
 func TestNativeCompat(t *testing.T) {
 	n := startNative(t)
-	all := archivetest.Compats(t, "1")
+	all := archivetest.Compats(t)
 	for _, c := range all {
 		outcome, text, image := n.read(t, c.Archive, true)
 		require.Equal(t, "image", outcome, "%s: %s", c.Name, text)

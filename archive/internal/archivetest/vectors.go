@@ -24,18 +24,20 @@ type Compat struct {
 }
 
 // Compats returns the archives of testdata/compat that have a version of the format.
-func Compats(t testing.TB, version string) []Compat {
+func Compats(t testing.TB) []Compat {
 	t.Helper()
-	dir := Root(t, filepath.Join("testdata/compat", version))
-	list, err := os.ReadFile(filepath.Join(dir, "SHA256SUMS"))
-	require.NoError(t, err)
 	var out []Compat
-	for line := range strings.Lines(string(list)) {
-		sum, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
-		require.True(t, ok, line)
-		b, err := os.ReadFile(filepath.Join(dir, name+".cdfz"))
+	for _, version := range []string{"1", "1-contexts"} {
+		dir := Root(t, filepath.Join("testdata/compat", version))
+		list, err := os.ReadFile(filepath.Join(dir, "SHA256SUMS"))
 		require.NoError(t, err)
-		out = append(out, Compat{name, sum, b})
+		for line := range strings.Lines(string(list)) {
+			sum, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
+			require.True(t, ok, line)
+			b, err := os.ReadFile(filepath.Join(dir, name+".cdfz"))
+			require.NoError(t, err)
+			out = append(out, Compat{name, sum, b})
+		}
 	}
 	require.NotEmpty(t, out)
 	return out

@@ -3,6 +3,10 @@
 //
 //	go run ./testdata/compat/gen testdata/compat/N
 //
+// and of those with blocks in mode 8 of lorenz alone:
+//
+//	go run ./testdata/compat/gen testdata/compat/1-contexts contexts
+//
 // Archives that are there stay as they are: each version of cdfz must read what earlier ones wrote.
 package main
 
@@ -11,23 +15,29 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"maps"
+	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
 	_ "github.com/cdfz-format/cdfz/filters/all"
 	"github.com/cdfz-format/cdfz/testdata/trees"
 )
 
 func main() {
-	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: go run ./testdata/compat/gen testdata/compat/N")
+	find, ways := images, kinds()
+	if len(os.Args) == 3 && os.Args[2] == "contexts" {
+		find, ways = fields, []archive.WriteOptions{{}}
+	} else if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: go run ./testdata/compat/gen testdata/compat/N [contexts]")
 		os.Exit(2)
 	}
-	if err := run(context.Background(), os.Args[1]); err != nil {
+	if err := run(context.Background(), os.Args[1], find, ways); err != nil {
 		fmt.Fprintln(os.Stderr, "gen:", err)
 		os.Exit(1)
 	}
@@ -78,8 +88,45 @@ func images(tmp string) ([]string, error) {
 	return append(out, more...), err
 }
 
-// run writes the archives into a folder, which must not be there yet.
-func run(ctx context.Context, dir string) error {
+// fields writes images whose blocks have mode 8 of lorenz, and returns their paths: one block as a whole, and one with
+// cells.
+func fields(tmp string) ([]string, error) {
+	var out []string
+	for name, dims := range map[string][]int64{"contexts.nc": {60, 120}, "contexts_cells.nc": {5, 60, 70}} {
+		rng := rand.New(rand.NewPCG(8, 8))
+		b := cdf3.NewBuilder(cdf3.Classic)
+		var ids []int
+		n := int64(1)
+		for i, d := range dims {
+			ids = append(ids, b.Dim(string(rune('a'+i)), d))
+			n *= d
+		}
+		values := make([]float32, n)
+		last := dims[len(dims)-1]
+		for i := range values {
+			x, y := float64(int64(i)%last)/9, float64(int64(i)/last)/7
+			values[i] = float32(math.Round(1e4*math.Sin(x)*math.Cos(y)+30*math.Exp(2*math.Sin(x+y))*rng.NormFloat64()) / 64)
+		}
+		b.Var("field", cdf3.Float, ids...).Values(values)
+		path := filepath.Join(tmp, name)
+		f, err := os.Create(path)
+		if err != nil {
+			return nil, err
+		}
+		if err := b.WriteFile(context.Background(), f); err != nil {
+			return nil, err
+		}
+		if err := f.Close(); err != nil {
+			return nil, err
+		}
+		out = append(out, path)
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+// run writes the archives of images into a folder, which must not be there yet.
+func run(ctx context.Context, dir string, images func(tmp string) ([]string, error), ways []archive.WriteOptions) error {
 	tmp, err := os.MkdirTemp("", "compat")
 	if err != nil {
 		return err
@@ -93,7 +140,6 @@ func run(ctx context.Context, dir string) error {
 		return err
 	}
 	var list strings.Builder
-	ways := kinds()
 	for i, name := range names {
 		o := ways[i%len(ways)]
 		o.Name = filepath.Base(name)
