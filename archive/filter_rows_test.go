@@ -2,6 +2,7 @@ package archive
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -39,6 +40,17 @@ func TestFilterRows(t *testing.T) {
 		require.NoError(t, o.AddFilter("nosuch", deflate))
 		_, err = write(&o)
 		require.ErrorIs(t, err, ErrOptions)
+		for name, ok := range map[string]bool{strings.Repeat("n", 255): true, strings.Repeat("n", 256): false, "a\xff": false} {
+			o = WriteOptions{}
+			require.NoError(t, o.AddFilter("tas", filters.Filter{ID: filters.Deflate, Params: []uint32{6}, Name: name}))
+			f, err := write(&o)
+			if !ok {
+				require.ErrorIs(t, err, ErrOptions, "%q", name)
+				continue
+			}
+			require.NoError(t, err)
+			require.Equal(t, name, varOf(t, f, "tas").Chain()[0].Name)
+		}
 		o = WriteOptions{}
 		require.NoError(t, o.AddFilter("tas", filters.Filter{ID: 400}))
 		_, err = write(&o)

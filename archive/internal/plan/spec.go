@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 	"github.com/cdfz-format/cdfz/cdf3"
@@ -87,6 +88,11 @@ func Complete(c filters.Chain, t cdf3.Type, g *Geometry) (filters.Chain, error) 
 		b.Shape[i] = int(n)
 	}
 	full, err := c.Complete(b)
+	for _, f := range full {
+		if len(f.Name) > maxText || !utf8.ValidString(f.Name) {
+			err = fmt.Errorf("filter %d: expected a name of at most %d bytes of UTF-8, found %.80q", f.ID, maxText, f.Name)
+		}
+	}
 	if err == nil {
 		_, err = filters.NewCoder(full)
 	}
