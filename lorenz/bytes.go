@@ -18,7 +18,15 @@ func (e *Encoder) asText(dst, src []byte, start int) []byte {
 		return dst
 	}
 	end := len(dst)
-	dst = e.text.Encode(append(dst, modeText), src, rowBytes(e.p.Dims, 1), len(src) > e.choices.text.careful)
+	encode := func(quick bool) []byte {
+		return e.text.Encode(append(dst[:end], modeText), src, rowBytes(e.p.Dims, 1), quick)
+	}
+	if e.p.Type != Char && !e.choices.all { // few of these blocks are shorter, and careful trials take long
+		if dst = encode(true); textFirst*(len(dst)-end) > (textFirst+1)*e.limit(formText) {
+			return dst[:end]
+		}
+	}
+	dst = encode(len(src) > e.choices.text.careful)
 	return e.cheaper(dst, start, end, as(formText, e.n, len(dst)-end))
 }
 
@@ -37,7 +45,7 @@ func (e *Encoder) asHeader(dst, src []byte) []byte {
 // asMatches replaces the block after start by one in modeMatches if that is shorter.
 func (e *Encoder) asMatches(dst, src []byte, start int) []byte {
 	c := &e.choices
-	if !c.price.pays(formMatches, e.n, e.best) {
+	if c.matches.longest == 0 || !c.price.pays(formMatches, e.n, e.best) {
 		return dst
 	}
 	f := matches.Form{Unit: e.size, Size: e.size}
@@ -46,15 +54,12 @@ func (e *Encoder) asMatches(dst, src []byte, start int) []byte {
 	} else if e.p.Type != Char && !text.Promising(src) {
 		return dst
 	}
-	if n := len(dst) - start; len(src) > c.matches.longest && (len(src) > matches.MaxLen || n == 0 || n > c.matches.short) {
+	if len(src) > c.matches.longest {
 		return dst
 	}
 	end, most := len(dst), 0
 	if end > start {
 		most = e.limit(formMatches)
-	}
-	if !c.all && most > 0 && float64(len(src)-text.Repeated(src)) > matchNew*float64(most) {
-		return dst
 	}
 	dst, ok := e.withMatches(dst, src, f, most)
 	if !ok {
@@ -69,7 +74,7 @@ func (e *Encoder) withMatches(dst, src []byte, f matches.Form, most int) ([]byte
 		e.matches = new(matches.Encoder)
 	}
 	c := &e.choices
-	effort := matches.Effort{Tries: c.matches.tries, Most: max(most-1, 0), Hasty: !c.all} // less the mode
+	effort := matches.Effort{Tries: c.matches.tries, Most: max(most-1, 0)} // less the mode
 	return e.matches.Encode(append(dst, modeMatches), src, f, effort)
 }
 

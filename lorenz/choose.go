@@ -123,9 +123,6 @@ func (c *coder[T]) encodeCandidate(s *shape, dst, raw []byte, x *candidate[T]) [
 	start := len(dst)
 	dst = c.encodeGroups(s, dst, raw, x)
 	s.best = as(c.form, s.n, len(dst)-start)
-	if s.groupsOnly {
-		return dst
-	}
 	trials := []struct {
 		form form
 		try  func() []byte // appends nothing if the form is not likely to be better

@@ -30,7 +30,7 @@ var levels = [...]choices{
 		adaptive: adaptiveLimits{dense: true, sample: 2048},
 		text:     textLimits{bytes: true, careful: math.MaxInt},
 		parts:    true,
-		matches:  matchLimits{longest: shortMatches, short: shortMatches / 4, table: 64, tries: 48},
+		matches:  matchLimits{tries: 48},
 	},
 	Fast: {
 		rare: smallBlock, small: smallBlock, tiny: tinyBlock,
@@ -38,7 +38,8 @@ var levels = [...]choices{
 		search:      quick,
 		quickGroups: true,
 		cells:       16,
-		groupsOnly:  true,
+		modes:       modes{repeats: repeatLimits{share: 0.2, cost: 1. / 8, few: true}},
+		fields:      modes{repeats: repeatLimits{share: 0.2, cost: 1. / 8, few: true}},
 		text:        textLimits{careful: tinyText},
 		matches:     matchLimits{tries: 8}, // of headers
 	},
@@ -106,7 +107,6 @@ type choices struct {
 	search       search
 	quickGroups  bool  // classes of groups follow from magnitudes alone
 	cells        int   // places at which the cost of cells is estimated, 0 for blocks without them
-	groupsOnly   bool  // no other coder of residuals is tried: they cannot be decoded in ranges
 	modes              // for all types but Float32
 	fields       modes // for Float32
 	contexts     contextLimits
@@ -179,8 +179,7 @@ type textLimits struct {
 
 // matchLimits are when matches, which are slow, are tried.
 type matchLimits struct {
-	longest int // length of blocks up to which they are tried
-	short   int // bytes in the best other mode up to which they are tried in longer blocks, too
+	longest int // length of blocks up to which they are tried, 0 for headers alone
 	table   int // most values in a block that become indices to a table
 	tries   int // earlier places that are compared at each byte
 }
@@ -193,9 +192,6 @@ const (
 	// tinyBlock is the longest block of so few groups that better classes, or predictors compared
 	// in more of them, do not pay off.
 	tinyBlock = 8 << 10
-	// shortMatches is the longest block in which matches are tried below the level Max, since decoding is slow:
-	// BenchmarkDecode of package matches.
-	shortMatches = 64 << 10
 	// shortContexts is the longest block in which the adaptive mode is mostly shorter than contexts, and takes little time.
 	shortContexts = 16 << 10
 	// bytesOfCell is the least length of a cell's column in modeContexts, unless there are fewestCells: it begins with 64
@@ -214,7 +210,8 @@ const (
 	recursPlain  = 0.05  // repeats of floats are sought with the chosen predictor, too, if this share recurs without it
 	recursMore   = 0.02  // a predictor of integers replaces another one if its share is larger by this much
 	refShort     = 0.75  // bytes of a value in the best other mode
-	matchNew     = 2.5   // matches are not tried if more bytes than so many times their limit were not there before
+	textFirst    = 4     // numbers are not parsed with care if the first repeats that look good take 1/textFirst more than they may
+	partsBetter  = 4     // parts are given up if those of a quarter of the rows or more take 1/partsBetter more than their share
 	narrowFavour = 0.99  // factor of the cost of numbers of 4 bytes, which decode in half the time
 	plainFavour  = 0.9   // factor of the estimated cost without a transform, which is often too high
 	fewestCells  = 4     // into which blocks in modeContexts are cut

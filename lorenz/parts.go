@@ -66,7 +66,8 @@ func (e *Encoder) parts(dst, src []byte, start int) []byte {
 		all.len += m.len
 		all.time += m.time
 		last = m
-		if price.of(all) >= price.of(e.best) || len(list) == parts.Most {
+		if price.of(all) >= price.of(e.best) || len(list) == parts.Most ||
+			!e.choices.all && 4*r >= rows && partsBetter*price.of(all)/int64(r+1) > (partsBetter+1)*price.of(e.best)/int64(rows) {
 			return dst
 		}
 		list = append(list, parts.Part{Row: r, End: r + 1, Block: block})

@@ -60,7 +60,7 @@ type price struct {
 // prices are the exchange rates of the levels.
 var prices = [...]price{
 	Default: {byte: 2000e3, trial: 20000e3, slowest: 16667},
-	Fast:    {byte: 100e3, trial: 1000e3, slowest: 10000},
+	Fast:    {byte: 100e3, trial: 2000e3, slowest: 10000},
 	Max:     {byte: 20000e3, trial: 1e9, slowest: 100000},
 }
 

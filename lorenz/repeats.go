@@ -57,7 +57,7 @@ func (c *coder[T]) tryRepeats(s *shape, dst, raw []byte, x *candidate[T]) []byte
 		}
 		top = max(top, t.share)
 	}
-	if rest < x.cost-params-s.repeats.cost*x.cost {
+	if rest < x.cost-params-s.repeats.cost*x.cost && (s.all || rest+params < 8*float64(s.limit(formRepeats))) {
 		other := *x
 		other.pred = best
 		dst = c.write(s, dst, raw, &other, predict.Whole(s.n), true)

@@ -77,20 +77,6 @@ type Effort struct {
 	// Most is the length of a block, in bytes, which is of no use. The encoder gives up when the block gets as long, 0
 	// for never.
 	Most int
-	// Hasty encoders also give up when the block will probably get as long. They look at it from a quarter on.
-	Hasty bool
-}
-
-// slack is how much more of the limit than of the input a hasty encoder may use up, in 64ths: the beginning of a block
-// costs more than the rest, because nothing precedes it.
-const slack = 29
-
-// hopeless reports whether the encoder gives up after read of n bytes, which take written bytes.
-func (f Effort) hopeless(read, n, written int) bool {
-	if f.Most == 0 {
-		return false
-	}
-	return written >= f.Most || f.Hasty && 4*read >= n && 64*written/f.Most > 64*read/n+slack
 }
 
 // Encode appends a block to dst whose coded bytes are src, at most MaxLen of them. It returns false, and dst with some
@@ -115,7 +101,7 @@ func (e *Encoder) Encode(dst, src []byte, f Form, effort Effort) ([]byte, bool) 
 	p := start(f.Unit)
 	c := arith.NewEncoder(dst)
 	for at := e.base; at < len(e.buf); {
-		if effort.hopeless(at-e.base, len(src), len(c.Buf)-before) {
+		if effort.Most > 0 && len(c.Buf)-before >= effort.Most {
 			return c.Buf, false
 		}
 		e.parse(at, p)

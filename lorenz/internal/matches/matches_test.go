@@ -58,23 +58,21 @@ func encode(t testing.TB, e *Encoder, dst, src []byte, f Form, tries int) []byte
 	return coded
 }
 
-// TestGivingUp: a block is written if it is shorter than the limit, and only then, unless the encoder is hasty.
+// TestGivingUp: a block is written if it is shorter than the limit, and only then.
 func TestGivingUp(t *testing.T) {
 	var e Encoder
 	for i, b := range samples(t) {
 		b = b[:min(len(b), 8*window)]
 		whole := encode(t, new(Encoder), nil, b, plain, 8)
 		for _, most := range []int{1, max(1, len(whole)/2), len(whole) - 1, len(whole), len(whole) + 1, 2 * len(whole), 4 * len(whole)} {
-			for _, hasty := range []bool{false, true} {
-				coded, ok := e.Encode([]byte("before"), b, plain, Effort{8, most, hasty})
-				require.True(t, bytes.HasPrefix(coded, []byte("before")))
-				if ok {
-					require.Equal(t, whole, coded[6:], "sample %d", i)
-				}
-				require.True(t, ok || hasty || most <= len(whole), "sample %d: %d bytes, limit %d", i, len(whole), most)
-				// It looks at the length once a window.
-				require.False(t, ok && most < len(whole)-window, "sample %d: %d bytes, limit %d", i, len(whole), most)
+			coded, ok := e.Encode([]byte("before"), b, plain, Effort{8, most})
+			require.True(t, bytes.HasPrefix(coded, []byte("before")))
+			if ok {
+				require.Equal(t, whole, coded[6:], "sample %d", i)
 			}
+			require.True(t, ok || most <= len(whole), "sample %d: %d bytes, limit %d", i, len(whole), most)
+			// It looks at the length once a window.
+			require.False(t, ok && most < len(whole)-window, "sample %d: %d bytes, limit %d", i, len(whole), most)
 		}
 	}
 }

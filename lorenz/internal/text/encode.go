@@ -27,12 +27,11 @@ func (e *Encoder) Encode(dst, src []byte, row int, quick bool) []byte {
 	p.parse()
 	p.row = p.commonRow()
 	e.groups.choose(src, p.tokens, p.row)
-	for range 2 { // each time with costs that fit the result before
-		e.groups.price()
-		p.fit(&e.groups)
-		p.parse()
-		e.groups.divide(src, p.tokens, p.row, e.groups.kind)
-	}
+	// Again, with costs that fit this result.
+	e.groups.price()
+	p.fit(&e.groups)
+	p.parse()
+	e.groups.divide(src, p.tokens, p.row, e.groups.kind)
 	return e.write(dst, src)
 }
 
