@@ -33,6 +33,7 @@ type coverage struct {
 	h      *cdf3.Header
 	byName map[string]int // the first variable of each name
 	axes   map[int]int    // the coordinate variable of each dimension that has one
+	lone   []int          // the latitude, the longitude and the time of the file, if it has one
 	kinds  map[int]kind   // of the variables that were looked at
 	times  map[int]*timeRange
 	angles map[int]*angleRange
@@ -68,8 +69,49 @@ func newCoverage(ctx context.Context, src slab.Source) *coverage {
 			c.axes[v.DimIDs[0]] = i
 		}
 	}
+	c.findLone()
 	return c
 }
+
+// findLone finds the latitude, the longitude and the time of a file that has one of each kind. Programs take
+// them for coordinates of all variables with their dimensions, though no attribute names them. A time that
+// has an axis or a standard_name goes before those that have units alone.
+func (c *coverage) findLone() {
+	var found [3][]int // latitudes, longitudes, named times
+	var times []int
+	for i := range c.h.Vars {
+		v := &c.h.Vars[i]
+		if v.Type == cdf3.Char || len(v.DimIDs) > maxRank {
+			continue
+		}
+		switch c.kind(i) {
+		case latitude:
+			found[0] = append(found[0], i)
+		case longitude:
+			found[1] = append(found[1], i)
+		default:
+			if units := v.Attr("units"); units == nil || len(units.Values) > maxUnits {
+				continue
+			} else if _, err := cf.UnitsOf(c.h, i); err != nil {
+				continue
+			}
+			if times = append(times, i); v.Attr("axis").Text() == "T" || v.Attr("standard_name").Text() == "time" {
+				found[2] = append(found[2], i)
+			}
+		}
+	}
+	if len(found[2]) == 0 {
+		found[2] = times
+	}
+	for _, list := range found {
+		if len(list) == 1 {
+			c.lone = append(c.lone, list[0])
+		}
+	}
+}
+
+// maxUnits bounds the length of units that are read for findLone.
+const maxUnits = 256
 
 // cover fills in the times and the box of variable number num.
 func (c *coverage) cover(r *Row, num int) error {
@@ -128,8 +170,8 @@ const (
 
 // coordinates returns the numbers of the coordinates of a variable: the coordinate variables of its
 // dimensions, then those that its attribute coordinates names (CF conventions, chapter 5). The dimensions of
-// the latter must be among its own. Last comes the variable itself, if it is a coordinate that others may
-// have failed to name, such as the times of observations.
+// the latter must be among its own. Then comes the variable itself, if it is a coordinate that others may
+// have failed to name, such as the times of observations, and last those of findLone.
 func (c *coverage) coordinates(num int) []int {
 	v := &c.h.Vars[num]
 	var list []int
@@ -144,14 +186,24 @@ func (c *coverage) coordinates(num int) []int {
 		if !ok || len(c.h.Vars[k].DimIDs) > maxRank {
 			continue
 		}
-		if !slices.ContainsFunc(c.h.Vars[k].DimIDs, func(d int) bool { return !slices.Contains(v.DimIDs, d) }) {
+		if c.within(k, v) {
 			list = append(list, k)
 		}
 	}
 	if c.kind(num) != other || v.Attr("standard_name").Text() == "time" || v.Attr("axis").Text() == "T" {
 		list = append(list, num)
 	}
+	for _, k := range c.lone {
+		if len(v.DimIDs) > 0 && c.within(k, v) {
+			list = append(list, k)
+		}
+	}
 	return list
+}
+
+// within reports whether all dimensions of variable number k are dimensions of v.
+func (c *coverage) within(k int, v *cdf3.Var) bool {
+	return !slices.ContainsFunc(c.h.Vars[k].DimIDs, func(d int) bool { return !slices.Contains(v.DimIDs, d) })
 }
 
 // maxNotes bounds the messages about a file.

@@ -122,8 +122,43 @@ func TestUnnamed(t *testing.T) {
 	require.Equal(t, []float64{10, 30}, []float64{*rows[1].LatMin, *rows[1].LatMax})
 	require.Equal(t, []float64{170, 190}, []float64{*rows[2].LonMin, *rows[2].LonMax})
 	require.Equal(t, "2000-01-10T00:00:00", rows[3].TimeStart)
-	require.Empty(t, rows[4].TimeStart)
-	require.Nil(t, rows[4].LatMin)
+	require.Empty(t, rows[4].TimeStart) // two variables are times
+	require.Equal(t, []float64{10, 30, 170, 190}, []float64{*rows[4].LatMin, *rows[4].LatMax, *rows[4].LonMin, *rows[4].LonMax})
+}
+
+// TestLone checks files without the attribute coordinates: profiles as Argo has them, and a station.
+func TestLone(t *testing.T) {
+	h := &cdf3.Header{Version: cdf3.Classic, Dims: []cdf3.Dim{{Name: "N_PROF", Len: 2}, {Name: "N_LEVELS", Len: 2}}}
+	prof := []int{0}
+	h.Vars = []cdf3.Var{
+		{Name: "JULD", Type: cdf3.Double, DimIDs: prof, Attrs: []cdf3.Attr{text("units", "days since 1950-01-01 00:00:00 UTC"), text("standard_name", "time"), text("axis", "T")}},
+		{Name: "JULD_LOCATION", Type: cdf3.Double, DimIDs: prof, Attrs: []cdf3.Attr{text("units", "days since 1950-01-01 00:00:00 UTC")}},
+		{Name: "LATITUDE", Type: cdf3.Double, DimIDs: prof, Attrs: []cdf3.Attr{text("units", "degree_north")}},
+		{Name: "LONGITUDE", Type: cdf3.Double, DimIDs: prof, Attrs: []cdf3.Attr{text("units", "degree_east")}},
+		{Name: "PRES", Type: cdf3.Double, DimIDs: []int{0, 1}},
+		{Name: "LEVEL", Type: cdf3.Double, DimIDs: []int{1}},
+	}
+	rows, _, err := Describe(t.Context(), file(t, h, doubles(1, 2), doubles(3, 4), doubles(-40, 10), doubles(5, 7), doubles(1, 2, 3, 4), doubles(1, 2)), &File{Name: "a.nc"})
+	require.NoError(t, err)
+	require.Equal(t, []string{"1950-01-02T00:00:00", "1950-01-03T00:00:00"}, []string{rows[4].TimeStart, rows[4].TimeEnd})
+	require.Equal(t, []float64{-40, 10, 5, 7}, []float64{*rows[4].LatMin, *rows[4].LatMax, *rows[4].LonMin, *rows[4].LonMax})
+	require.Empty(t, rows[5].TimeStart)
+	require.Nil(t, rows[5].LatMin)
+
+	h = &cdf3.Header{Version: cdf3.Classic, Dims: []cdf3.Dim{{Name: "n", Len: 2}}}
+	h.Vars = []cdf3.Var{
+		{Name: "lat", Type: cdf3.Double, Attrs: []cdf3.Attr{text("units", "degrees_north")}},
+		{Name: "lon", Type: cdf3.Double, Attrs: []cdf3.Attr{text("units", "degrees_east")}},
+		{Name: "v", Type: cdf3.Double, DimIDs: prof},
+		{Name: "crs", Type: cdf3.Double},
+	}
+	rows, _, err = Describe(t.Context(), file(t, h, doubles(52), doubles(13), doubles(1, 2), doubles(0)), &File{Name: "b.nc"})
+	require.NoError(t, err)
+	require.Equal(t, []float64{52, 52, 13, 13}, []float64{*rows[2].LatMin, *rows[2].LatMax, *rows[2].LonMin, *rows[2].LonMax})
+	require.Nil(t, rows[3].LatMin)
+	item := NewItem(&rows[2])
+	item.Add(&rows[2])
+	require.Equal(t, &geometry{"Point", []float64{13, 52}}, item.Geometry)
 }
 
 // TestNoRecords checks coordinates without values, and a bound that one of them does not meet: later ones are

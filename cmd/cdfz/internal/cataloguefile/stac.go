@@ -65,8 +65,8 @@ type asset struct {
 }
 
 type geometry struct {
-	Type        string          `json:"type"`
-	Coordinates [][][][]float64 `json:"coordinates"`
+	Type        string `json:"type"`
+	Coordinates any    `json:"coordinates"`
 }
 
 // maxItem bounds the bytes of the variables in an item. A file can have any number of variables.
@@ -189,6 +189,10 @@ func (m *Item) addBox(lat, lon *angleRange) {
 		}
 	}
 	m.Box = []float64{west, south, east, north}
+	if west == east && south == north {
+		m.Geometry = &geometry{"Point", []float64{west, south}}
+		return
+	}
 	m.Geometry = &geometry{Type: "MultiPolygon"}
 	if west <= east {
 		m.Geometry.Coordinates = [][][][]float64{rectangle(west, south, east, north)}
