@@ -44,7 +44,7 @@ def lz4_block(data, size):
 
 
 def plain_lz4(data, size):
-    out, at = bytearray(), 0
+    out, at, match = bytearray(), 0, None  # match: where the last one begins
     def length(n):
         nonlocal at
         while n >= 15:
@@ -62,7 +62,10 @@ def plain_lz4(data, size):
         out += data[at:at + n]
         at += n
         if at == len(data):
+            if match is not None and (n < 5 or match > size - 12):
+                raise ValueError("lz4: the end of the block breaks the rules")
             break
+        match = len(out)
         back, = struct.unpack_from("<H", data, at)
         at += 2
         n = length(token & 15) + 4

@@ -49,9 +49,12 @@ func (a *Archive) openFront(ctx context.Context, r io.ReaderAt, have Section, ke
 		return fault.Corruptf("the plan has %d blocks for an image of %d bytes, the manifest %d for %d, and the index %d",
 			a.L.Blocks, a.L.Image.Size, m.Blocks, m.Size, a.Index.Rows())
 	}
+	// The manifest has the place of this block. Its row in the index is for verifiers.
+	row := blockidx.Row{Off: m.Header.Off, Len: m.Header.Len, Mask: m.Header.Mask, CRC: czip.CRC(rest)}
 	if copied {
-		a.Index.Replace(a.L.RestFirst, blockidx.Row{Off: m.Copies.Header, Len: m.Header.Len, Mask: m.Header.Mask, CRC: czip.CRC(rest)})
+		row.Off = m.Copies.Header
 	}
+	a.Index.Replace(a.L.RestFirst, row)
 	return nil
 }
 

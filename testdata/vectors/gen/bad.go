@@ -122,6 +122,7 @@ func badIndex() []vector {
 		v("index_row_negative", "a row's place is 2^63", damage, rows(func(r []row) { r[0].off = -1 << 63 })),
 		v("index_row_place", "a row's place is that of another block", damage, rows(func(r []row) { r[0].off = r[1].off })),
 		v("index_row_crc", "a row has another checksum", damage, rows(func(r []row) { r[0].crc ^= 1 })),
+		v("index_row_header", "the row of .cdfz/rest/0 has another checksum", image, rows(func(r []row) { r[len(r)-2].crc ^= 1 })),
 		v("index_row_mask", "a row has another mask", damage, rows(func(r []row) { r[1].mask = 0 })),
 	}
 }
@@ -228,6 +229,10 @@ func badFilters() []vector {
 		v("deflate_raw", "a deflate stream without a zlib header", "9.2", zlib, rawDeflate(oneValues)),
 		v("deflate_level", "level 10", "9.2", `[{"id":1,"params":[10]}]`, zlibStream(oneValues)),
 		v("deflate_no_level", "no level", "9.2", `[{"id":1}]`, zlibStream(oneValues)),
+		{"lz4_end", "an LZ4 block whose last sequence has 2 literals", damage, damage, "9.2", with(one(`[{"id":32004}]`,
+			[]byte("\x00\x00\x00\x00\x00\x00\x00\x08\x00\x00\x00\x08\x00\x00\x00\x07\x11A\x01\x00\x20AA")), func(a *archive) {
+			copy(a.image[80:], "AAAAAAAA")
+		})},
 		v("shuffle_no_size", "shuffle without a size", "9.2", `[{"id":2}]`, oneValues),
 		v("shuffle_zero", "shuffle with size 0", "9.2", `[{"id":2,"params":[0]}]`, oneValues),
 		v("block_longer", "9 bytes for a block of 8 without filters", "9.1", `[]`, []byte("ABCDEFGHI")),

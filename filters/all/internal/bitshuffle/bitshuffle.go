@@ -9,8 +9,6 @@ package bitshuffle
 import (
 	"encoding/binary"
 
-	lz4lib "github.com/pierrec/lz4/v4"
-
 	"github.com/cdfz-format/cdfz/filters/all/internal/lz4"
 	"github.com/cdfz-format/cdfz/filters/internal/transpose"
 	"github.com/cdfz-format/cdfz/filters/internal/wire"
@@ -174,12 +172,8 @@ func (s *State) Decode(dst, src []byte, p Params, max int) ([]byte, error) {
 func (s *State) expand(in []byte, n int, c Compression) ([]byte, error) {
 	if c == LZ4 {
 		_, planes := s.buffers(n)
-		m, err := lz4lib.UncompressBlock(in, planes)
-		if err != nil {
+		if err := lz4.Expand(planes[:n], in); err != nil {
 			return nil, wire.Causef(wire.ErrDamaged, err, "bitshuffle")
-		}
-		if m != n {
-			return nil, wire.Damaged("bitshuffle: expected a block that decodes to %d bytes, found %d", n, m)
 		}
 		return planes, nil
 	}

@@ -84,8 +84,10 @@ func (s *streams) expand(dst, src []byte, c Codec) error {
 	case BloscLZ:
 		return decodeLZ(dst, src)
 	case LZ4:
-		n, err = lz4lib.UncompressBlock(src, dst)
-		out = dst[:max(n, 0)]
+		if err := lz4.Expand(dst, src); err != nil {
+			return wire.Causef(wire.ErrDamaged, err, "blosc")
+		}
+		return nil
 	case Snappy:
 		if n, err = snappy.DecodedLen(src); err == nil && n != len(dst) {
 			return wire.Damaged("blosc: expected a stream that decodes to %d bytes, found %d", len(dst), n)

@@ -7,8 +7,6 @@ package lz4
 import (
 	"encoding/binary"
 
-	"github.com/pierrec/lz4/v4"
-
 	"github.com/cdfz-format/cdfz/filters/internal/wire"
 )
 
@@ -99,10 +97,8 @@ func Decode(dst, src []byte, max int) ([]byte, error) {
 		dst, out = wire.Extend(dst, n)
 		if len(in) == n {
 			copy(out, in)
-		} else if m, err := lz4.UncompressBlock(in, out); err != nil {
+		} else if err := Expand(out, in); err != nil {
 			return nil, wire.Causef(wire.ErrDamaged, err, "lz4")
-		} else if m != n {
-			return nil, wire.Damaged("lz4: expected a block that decodes to %d bytes, found %d", n, m)
 		}
 		total -= n
 	}

@@ -3,8 +3,6 @@ package lz4
 import (
 	"encoding/binary"
 
-	"github.com/pierrec/lz4/v4"
-
 	"github.com/cdfz-format/cdfz/filters/internal/wire"
 )
 
@@ -42,10 +40,8 @@ func DecodeSized(dst, src []byte, max int) ([]byte, error) {
 	}
 	n := int(size)
 	dst, out := wire.Extend(dst, n)
-	if m, err := lz4.UncompressBlock(src, out); err != nil {
+	if err := Expand(out, src); err != nil {
 		return nil, wire.Causef(wire.ErrDamaged, err, "lz4")
-	} else if m != n {
-		return nil, wire.Damaged("lz4: expected a block that decodes to %d bytes, found %d", n, m)
 	}
 	return dst, nil
 }
