@@ -64,6 +64,13 @@ static int is_netcdf(struct dl_phdr_info *info, size_t size, void *path)
 	return 1;
 }
 
+/* The last answer of meant: looking up takes as long as opening a small file. */
+typedef struct {
+	void *caller;
+	void *found;
+	bool bound; /* it is of the library that is bound */
+} answer;
+
 /* Returns the function of netCDF-C that a caller at this address means, which is not own. Returns
  * NULL if there is none. */
 static void *meant(void *caller, const char *name, void *own)
@@ -103,7 +110,7 @@ static bool bind_path(const char *path)
 	BIND(get_vars, "NCDEFAULT_get_vars");
 	BIND(get_varm, "NCDEFAULT_get_varm");
 	BIND(classic, "NC3_dispatch_table");
-	if (!complete)
+	if (!complete || dlopen(path, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE) == NULL) /* it is used until the end */
 		return false;
 	strcpy(netcdf.path, path);
 	return true;

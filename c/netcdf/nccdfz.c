@@ -44,7 +44,8 @@
 #endif
 
 enum {
-	MARGIN = 1 << 14, /* bytes after a file in memory: netCDF-C reads it in pieces */
+	HEADER_PIECE = 4096, /* netCDF-C reads a header in pieces of so many bytes, or as long as its longest element */
+	MARGIN = 1 << 14, /* bytes after the values of convert: netCDF-C reads a file in pieces */
 	HEAD = 128,       /* bytes before the values of convert */
 	CACHE = 1 << 24,  /* of decoded blocks of a file, in bytes: programs open thousands of files */
 	BUCKETS = 1024,   /* of open files */
@@ -117,20 +118,46 @@ static uint8_t *put(uint8_t *p, unsigned bytes, uint64_t v)
 	return p;
 }
 
+/* Returns the bytes of the longest of some attributes, or so many if that is more. */
+static size_t longest_of(const cdfz_attribute *list, uint64_t count, size_t most)
+{
+	for (uint64_t i = 0; i < count; i++) {
+		size_t size = (size_t)list[i].count * cdfz_type_size(list[i].type);
+		most = size > most ? size : most;
+		most = list[i].name.size > most ? list[i].name.size : most;
+	}
+	return most;
+}
+
+/* Returns the bytes that netCDF-C may read beyond the end of a header. */
+static size_t beyond(const cdfz_info *info)
+{
+	size_t most = longest_of(info->attributes, info->attribute_count, HEADER_PIECE);
+	for (uint64_t i = 0; i < info->dimension_count; i++)
+		most = info->dimensions[i].name.size > most ? info->dimensions[i].name.size : most;
+	for (uint64_t i = 0; i < info->variable_count; i++) {
+		const cdfz_variable *v = &info->variables[i];
+		most = longest_of(v->attributes, v->attribute_count, most);
+		most = v->name.size > most ? v->name.size : most;
+		most = (size_t)v->rank * 8 > most ? (size_t)v->rank * 8 : most;
+	}
+	return (most + 15) & ~(size_t)7;
+}
+
 /* Opens the netCDF header as a file of its own. */
 static int open_header(file *f, const char *path)
 {
 	const cdfz_info *info = cdfz_get_info(f->archive);
 	cdfz_error e;
-	size_t size = (size_t)info->header_size;
-	f->header = calloc(1, size + MARGIN);
+	size_t size = (size_t)info->header_size, margin = beyond(info);
+	f->header = calloc(1, size + margin);
 	if (f->header == NULL)
 		return NC_ENOMEM;
 	if (cdfz_read_image(f->archive, 0, f->header, size, &e) != CDFZ_OK)
 		return report(&e);
 	/* netCDF-C does not know that the number of records may be left open. */
 	put(f->header + 4, info->version == 5 ? 8 : 4, info->records);
-	return netcdf.open_mem(path, NC_NOWRITE, size + MARGIN, f->header, &f->inner);
+	return netcdf.open_mem(path, NC_NOWRITE, size + margin, f->header, &f->inner);
 }
 
 /* Reads an archive in memory. */
@@ -682,13 +709,19 @@ __attribute__((constructor)) static void loaded(void)
 	CDFZ_API int name parameters; \
 	int name parameters \
 	{ \
+		static answer last; \
 		int (*real) parameters; \
-		void *found = meant(__builtin_return_address(0), #name, (void *)(uintptr_t)name); \
-		memcpy(&real, &found, sizeof found); \
-		if (real == NULL) \
+		void *caller = __builtin_return_address(0); \
+		if (last.found == NULL || last.caller != caller) { \
+			last.found = meant(caller, #name, (void *)(uintptr_t)name); \
+			last.caller = caller; \
+			last.bound = last.found != NULL && bind_owner(last.found); \
+		} \
+		if (last.found == NULL) \
 			return NC_ENOTBUILT; \
-		if (bind_owner(found)) \
+		if (last.bound) \
 			(void)register_format(); \
+		memcpy(&real, &last.found, sizeof real); \
 		return real arguments; \
 	}
 
