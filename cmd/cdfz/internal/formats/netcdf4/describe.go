@@ -41,7 +41,7 @@ type source struct {
 }
 
 // describe describes the netCDF-4 file of f.
-func describe(f *archive.File, o *archive.ChunkOptions) (*description, error) {
+func describe(f *archive.File, o func(*archive.Var) *archive.ChunkOptions) (*description, error) {
 	h := f.Header()
 	d := &description{}
 	d.file.Attrs = append([]hdf5.Attr{text(attrProperties, "version=2,cdfz="+archive.Version)}, d.attrs(-1, h.Attrs)...)
@@ -78,7 +78,7 @@ func describe(f *archive.File, o *archive.ChunkOptions) (*description, error) {
 		if s.Name = v.Name(); s.Scale == nil && isDim[s.Name] {
 			s.Name = nonCoordinate + s.Name
 		}
-		if err := d.variable(s, h, v, o); err != nil {
+		if err := d.variable(s, h, v, o(v)); err != nil {
 			return nil, err
 		}
 		if s.Scale == nil && len(s.Shape) > 0 {

@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cdf3"
@@ -34,7 +35,9 @@ type Options struct {
 	// archive.PresetPortable, shuffle and deflate. An empty chain means none.
 	//
 	// Few readers have the plugin for lorenz. So blocks with lorenz are copied only if Filters
-	// has lorenz, too.
+	// has lorenz, too. Then all can still read the coordinates, without which programs such as xarray
+	// do not open a file: coordinate variables and those of at most 4 KiB have no filters, longer ones that
+	// an attribute coordinates, bounds or climatology names have those of archive.PresetPortable.
 	Filters filters.Chain
 	// Workers is the number of chunks that are read and encoded at the same time. 0 means
 	// GOMAXPROCS. Each takes memory for three of the largest chunks.
@@ -95,14 +98,7 @@ func Write(ctx context.Context, dst Target, f *archive.File, o *Options) (*Resul
 	if !Known(o.Filters) {
 		return nil, fmt.Errorf("netcdf4: expected filters that HDF5 knows, found %s", o.Filters)
 	}
-	keep := func(c filters.Chain) bool { return Known(c) && (hasLorenz(o.Filters) || !hasLorenz(c)) }
-	chunked := &archive.ChunkOptions{Keep: keep, Beyond: mostBeyond, Filters: func(t cdf3.Type) (filters.Chain, error) {
-		if o.Filters != nil {
-			return o.Filters, nil
-		}
-		return archive.PresetPortable.Chain(t)
-	}}
-	d, err := describe(f, chunked)
+	d, err := describe(f, chunkOptions(f.Header(), o))
 	if err != nil {
 		return nil, err
 	}
@@ -124,4 +120,45 @@ func Write(ctx context.Context, dst Target, f *archive.File, o *Options) (*Resul
 	}
 	res.Size, err = w.Close()
 	return res, err
+}
+
+// chunkOptions returns how each variable is stored.
+func chunkOptions(h *cdf3.Header, o *Options) func(*archive.Var) *archive.ChunkOptions {
+	never := func(filters.Chain) bool { return false }
+	keep := func(c filters.Chain) bool { return Known(c) && !hasLorenz(c) }
+	portable := &archive.ChunkOptions{Keep: never, Beyond: mostBeyond, Filters: archive.PresetPortable.Chain}
+	if !hasLorenz(o.Filters) {
+		portable.Keep = keep
+		if o.Filters != nil {
+			portable.Filters = func(cdf3.Type) (filters.Chain, error) { return o.Filters, nil }
+		}
+		return func(*archive.Var) *archive.ChunkOptions { return portable }
+	}
+	plain := &archive.ChunkOptions{Keep: never, Beyond: mostBeyond}
+	lorenz := &archive.ChunkOptions{Keep: Known, Beyond: mostBeyond, Filters: func(cdf3.Type) (filters.Chain, error) { return o.Filters, nil }}
+	named := coordinates(h)
+	return func(v *archive.Var) *archive.ChunkOptions {
+		w := &h.Vars[v.Num()]
+		switch {
+		case len(w.DimIDs) == 1 && h.Dims[w.DimIDs[0]].Name == w.Name, w.Len <= mostContiguous:
+			return plain
+		case named[w.Name]:
+			return portable
+		}
+		return lorenz
+	}
+}
+
+// coordinates returns the names of the variables that the attributes of others name as their coordinates
+// or the bounds of these.
+func coordinates(h *cdf3.Header) map[string]bool {
+	named := map[string]bool{}
+	for i := range h.Vars {
+		for _, of := range []string{"coordinates", "bounds", "climatology"} {
+			for _, name := range strings.Fields(h.Vars[i].Attr(of).Text()) {
+				named[name] = true
+			}
+		}
+	}
+	return named
 }
