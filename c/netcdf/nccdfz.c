@@ -180,10 +180,9 @@ static int open_archive(file *f, const char *path, const NC_memio *memory)
 		f->memory = *memory;
 		const cdfz_source source = {.read = read_memory, .context = &f->memory, .size = memory->size, .name = path};
 		status = cdfz_open(&f->archive, &source, &options, &e);
-	} else if (strstr(path, "://") != NULL) {
-		fprintf(stderr, "cdfz: %s: this library reads files, not URLs; cdfz restore and the Python package read archives at URLs\n", path);
+	} else if (strstr(path, "://") != NULL)
 		return NC_ENOTBUILT;
-	} else
+	else
 		status = cdfz_open_path(&f->archive, path, &options, &e);
 	return status == CDFZ_OK ? NC_NOERR : report(&e);
 }
@@ -704,8 +703,17 @@ __attribute__((constructor)) static void loaded(void)
 		(void)register_format();
 }
 
+/* Returns the status of opening a path. netCDF-C knows the schemes of URLs itself, and how it fails there
+ * depends on how it was built, so a line on standard error says what is wrong. */
+static int told(const char *path, int status)
+{
+	if (status != NC_NOERR && path != NULL && strstr(path, "://") != NULL && strstr(path, ".cdfz") != NULL)
+		fprintf(stderr, "cdfz: %s: this library reads files, not URLs; cdfz restore and the Python package read archives at URLs\n", path);
+	return status;
+}
+
 /* Defines a function of netCDF-C that registers the format and calls the one that the caller means. */
-#define BEFORE(name, parameters, arguments) \
+#define BEFORE(name, parameters, arguments, path) \
 	CDFZ_API int name parameters; \
 	int name parameters \
 	{ \
@@ -722,9 +730,9 @@ __attribute__((constructor)) static void loaded(void)
 		if (last.bound) \
 			(void)register_format(); \
 		memcpy(&real, &last.found, sizeof real); \
-		return real arguments; \
+		return told(path, real arguments); \
 	}
 
-BEFORE(nc_initialize, (void), ())
-BEFORE(nc_open, (const char *path, int mode, int *id), (path, mode, id))
-BEFORE(nc__open, (const char *path, int mode, size_t *chunk, int *id), (path, mode, chunk, id))
+BEFORE(nc_initialize, (void), (), NULL)
+BEFORE(nc_open, (const char *path, int mode, int *id), (path, mode, id), path)
+BEFORE(nc__open, (const char *path, int mode, size_t *chunk, int *id), (path, mode, chunk, id), path)
