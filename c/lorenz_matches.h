@@ -11,6 +11,8 @@ enum {
 	MAX_MATCHES = 1 << 24,     /* bytes that are coded (section 14) */
 	SMALL_MATCHES = 1 << 16,   /* up to as many bytes, tables of literals are short */
 	DICTIONARY_BYTES = 42527,
+	FEW_MATCHES = 1 << 10,     /* bytes whose hashed probabilities are reset when they are needed */
+	TOGETHER = 8,              /* probabilities that are reset at once then */
 	UNITS = 8,
 	SORTS = 6                  /* of numbers: again, match and four of distance */
 };
@@ -39,6 +41,7 @@ typedef struct {
 	probability fourth[3][3][256];
 	unsigned shift;            /* s */
 	probability *hashed;       /* first, second and third */
+	uint64_t reset[(3 << 16) / TOGETHER / 64]; /* a bit for each of them that was, if few bytes are coded */
 } matches;
 
 /* Returns the bits of a position in each of the hashed tables, for size coded bytes. */
@@ -82,13 +85,21 @@ static uint64_t matches_number(coder *c, match_numbers *n)
 	return v + matches_reverse(c, n->low, 4);
 }
 
-static inline probability *matches_slot(const matches *m, unsigned table, uint32_t key, unsigned node)
+static inline probability *matches_slot(matches *m, unsigned table, uint32_t key, unsigned node, bool few)
 {
-	uint32_t place = (key | node << 16) * UINT32_C(2654435761) >> m->shift;
-	return m->hashed + ((size_t)table << (32 - m->shift)) + place;
+	size_t place = ((size_t)table << (32 - m->shift)) + ((key | node << 16) * UINT32_C(2654435761) >> m->shift);
+	if (few) {
+		size_t group = place / TOGETHER;
+		uint64_t bit = UINT64_C(1) << group % 64;
+		if ((m->reset[group / 64] & bit) == 0) {
+			m->reset[group / 64] |= bit;
+			probabilities_reset(m->hashed + group * TOGETHER, TOGETHER);
+		}
+	}
+	return m->hashed + place;
 }
 
-static uint8_t matches_literal(matches *m, const uint8_t *out, uint64_t at, unsigned column)
+static inline uint8_t matches_literal(matches *m, const uint8_t *out, uint64_t at, unsigned column, bool few)
 {
 	unsigned expected = matches_byte(m, out, at, m->d[0]);
 	uint32_t keys[3] = {
@@ -103,7 +114,7 @@ static uint8_t matches_literal(matches *m, const uint8_t *out, uint64_t at, unsi
 		if (node == (expected | 256) >> (i + 1))
 			agreement = 1 + (expected >> i & 1);
 		probability *p[4] = {
-			matches_slot(m, 0, keys[0], node), matches_slot(m, 1, keys[1], node), matches_slot(m, 2, keys[2], node),
+			matches_slot(m, 0, keys[0], node, few), matches_slot(m, 1, keys[1], node, few), matches_slot(m, 2, keys[2], node, few),
 			&m->fourth[m->kind][agreement][node]
 		};
 		node = 2 * node + (coder_mixed(&m->c, p, w, 4, 14) & 1);
@@ -138,13 +149,18 @@ static bool matches_decode(matches *m, const uint8_t *p, const uint8_t *end, uns
 			m->weights[i / UNITS][i % UNITS][j] = 19660;
 	probabilities_reset(m->fourth[0][0], 3 * 3 * 256);
 	m->shift = 32 - matches_bits(size);
-	probabilities_reset(m->hashed, (size_t)3 << matches_bits(size));
+	/* The tables take longer to reset than a short header of netCDF to decode. */
+	bool few = size <= FEW_MATCHES;
+	if (few)
+		memset(m->reset, 0, sizeof m->reset);
+	else
+		probabilities_reset(m->hashed, (size_t)3 << matches_bits(size));
 
 	for (uint64_t at = 0; at < size;) {
 		unsigned column = (unsigned)(at % unit), history = 3 * m->before + m->kind, kind = 0;
 		uint64_t length = 1;
 		if (!coder_adaptive(&m->c, &m->copy[history][column])) {
-			out[at] = matches_literal(m, out, at, column);
+			out[at] = few ? matches_literal(m, out, at, column, true) : matches_literal(m, out, at, column, false);
 		} else if (coder_adaptive(&m->c, &m->again[history])) {
 			kind = 1;
 			unsigned i = coder_adaptive(&m->c, &m->older[history]);

@@ -58,8 +58,8 @@ Chunks are the blocks of the archive. Stored blocks are copied if HDF5 or Zarr k
 their filters, as with --preset portable. Other blocks, such as those of lorenz, are
 encoded with the filters of --filters: by default shuffle and deflate for netCDF-4, and
 blosc with zstd for Zarr. With --filters 52723, blocks of lorenz are copied, too, and other
-variables are encoded with lorenz, except coordinates of netCDF-4. Readers then need the plugin libh5lorenz.so for HDF5, or
-the Python package cdfz for Zarr.
+variables are encoded with lorenz, except coordinates of netCDF-4. Readers then need the
+plugin libh5lorenz.so for HDF5, or the Python package cdfz for Zarr.
 
 A netCDF-4 file has the dimensions, attributes, variables, values and types of the
 original. A Zarr store has the contents of the Zarr view of an archive.
