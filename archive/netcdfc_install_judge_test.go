@@ -50,6 +50,11 @@ func TestJudgeNetCDFCInstalled(t *testing.T) {
 		for _, flags := range []string{"", "-Wl,--as-needed"} {
 			out := shell(t, n.dir, "cc() { command cc "+flags+` "$@"; }`+"\n"+script, "HOME="+n.dir)
 			require.Regexp(t, `(?m)^(13 variables|310.125 310.078 309.781)$`, out, doc)
+			out = shell(t, n.dir, "! LD_LIBRARY_PATH=cdfz/lib ./program missing.cdfz")
+			require.Contains(t, out, "No such file or directory", doc)
+			if doc == "../docs/c.md" {
+				require.Contains(t, out, "missing.cdfz: the source failed: No such file or directory")
+			}
 		}
 	}
 }
