@@ -156,19 +156,6 @@ typedef uint64_t lanes64 __attribute__((vector_size(32)));
 
 /* ---- Specials and patches (section 6) ---- */
 
-
-static uint64_t count_unmasked(const uint8_t *kinds, uint64_t count)
-{
-	uint64_t masked = 0, i = 0;
-	for (; count - i >= 8; i += 8) {
-		uint64_t k = load64(kinds + i);
-		masked += ((k | k >> 1) & EACH_BYTE) * EACH_BYTE >> 56;
-	}
-	for (; i < count; i++)
-		masked += kinds[i] != 0;
-	return count - masked;
-}
-
 /* Reads special values and the kinds of all elements. values then points at the values in
  * the block. */
 static bool read_specials(space *x, reader *in, unsigned specials, const uint8_t **values)

@@ -409,8 +409,7 @@ static uint64_t contexts_mask(contexts *c, uint64_t row, const uint8_t *kinds)
 	const shape *s = &c->s;
 	uint64_t first = row_element(s, row), step = s->turned ? s->rows : 1, unmasked = 0, done = 0;
 	if (step == 1) {
-		for (uint64_t j = 0; j < s->row; j++)
-			unmasked += kinds[first + j] == 0;
+		unmasked = count_unmasked(kinds + first, s->row);
 		if (unmasked == 0 || unmasked == s->row)
 			return unmasked;
 	}
@@ -433,8 +432,12 @@ static uint64_t contexts_mask(contexts *c, uint64_t row, const uint8_t *kinds)
 	return unmasked;
 }
 
-/* Eight floats that are computed with at once. */
-typedef float floats8 __attribute__((vector_size(32)));
+/* Floats that are computed with at once. */
+#ifdef LORENZ_AVX2
+typedef float floats __attribute__((vector_size(32)));
+#else
+typedef float floats __attribute__((vector_size(16)));
+#endif
 
 /* Adds up the neighbours of a row in earlier rows. Products are exact: see section 17. */
 static void contexts_sums(contexts *c, uint64_t row)
@@ -443,13 +446,18 @@ static void contexts_sums(contexts *c, uint64_t row)
 	unsigned taps = c->taps;
 	for (unsigned i = 0; i < taps; i++)
 		from[i] = c->mags + row_before(c, row, c->tap_rows[i]) + c->tap_columns[i] * STRIPES;
-	for (uint64_t at = 0; at < c->steps * STRIPES; at += 8) {
-		floats8 sum = {0}, v;
+	const unsigned width = sizeof(floats) / sizeof(float);
+	for (uint64_t at = 0; at < c->steps * STRIPES; at += 2 * width) {
+		floats sum = {0}, next = {0}, v, w;
 		for (unsigned i = 0; i < taps; i++) {
+			const float weight = c->weights[2 + i];
 			memcpy(&v, from[i] + at, sizeof v);
-			sum += v * c->weights[2 + i];
+			memcpy(&w, from[i] + at + width, sizeof w);
+			sum += v * weight;
+			next += w * weight;
 		}
 		memcpy(c->sums + at, &sum, sizeof sum);
+		memcpy(c->sums + at + width, &next, sizeof next);
 	}
 }
 
@@ -692,13 +700,12 @@ static ALWAYS_INLINE uint64_t contexts_steps(contexts *c, uint64_t at, uint64_t 
 /* The same with vectors of four, which most processors have. */
 typedef uint32_t lanes4 __attribute__((vector_size(16)));
 typedef int32_t ints4 __attribute__((vector_size(16)));
-typedef float floats4 __attribute__((vector_size(16)));
 typedef uint16_t shorts4 __attribute__((vector_size(8)));
 
 /* A quarter of a step. The signs of W are masks. */
 typedef struct {
 	lanes4 x, negative, positive;
-	floats4 m1, m2;
+	floats m1, m2;
 } quarter;
 
 /* Chooses a where the mask is set, and b elsewhere. */
@@ -745,7 +752,7 @@ static ALWAYS_INLINE lanes4 append4(lanes4 x, lanes4 need, const uint8_t **words
 static ALWAYS_INLINE void contexts_quarter(contexts *c, quarter *h, uint64_t o, uint64_t at, lanes4 signs, const uint8_t **words,
 	bool masked, const uint16_t *actives)
 {
-	floats4 v, sums;
+	floats v, sums;
 	lanes4 e, active = {0};
 	memcpy(&sums, c->sums + o, sizeof sums);
 	v = sums + c->weights[1] * h->m2;

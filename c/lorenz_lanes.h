@@ -702,7 +702,7 @@ static inline void FN(round)(double v, unsigned size, bool swap, uint8_t *out)
 /* The transforms fixed (ratio is false, by is 2^q) and ratio (by is d). */
 static ALWAYS_INLINE void FN(scaled_as)(const LANE *y, uint64_t count, bool ratio, double by, unsigned size, bool swap, uint8_t *out)
 {
-	uint64_t i = 0;
+	uint64_t i = size == 4 ? FN(scaled_eights)(y, count, ratio, by, swap, out) : 0;
 	for (; count - i >= 16; i += 16) {
 		double v[16];
 		for (unsigned j = 0; j < 16; j++)

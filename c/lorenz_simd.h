@@ -77,6 +77,23 @@ static inline void write_eight32(uint64_t kinds, const uint32_t value[3], uint8_
 	_mm256_storeu_si256((__m256i *)out, v);
 }
 
+/* Writes elements of the transforms fixed and ratio, and returns how many. */
+static ALWAYS_INLINE uint64_t scaled_eights32(const uint32_t *y, uint64_t count, bool ratio, double by, bool swap, uint8_t *out)
+{
+	const __m256d factor = _mm256_set1_pd(by);
+	const __m256i bytes = _mm256_setr_epi32(0x00010203, 0x04050607, 0x08090a0b, 0x0c0d0e0f, 0x00010203, 0x04050607, 0x08090a0b, 0x0c0d0e0f);
+	uint64_t i = 0;
+	for (; count - i >= 8; i += 8) {
+		__m256d low = _mm256_cvtepi32_pd(_mm_loadu_si128((const __m128i *)(y + i)));
+		__m256d high = _mm256_cvtepi32_pd(_mm_loadu_si128((const __m128i *)(y + i + 4)));
+		low = ratio ? _mm256_div_pd(low, factor) : _mm256_mul_pd(low, factor);
+		high = ratio ? _mm256_div_pd(high, factor) : _mm256_mul_pd(high, factor);
+		__m256i v = _mm256_castps_si256(_mm256_set_m128(_mm256_cvtpd_ps(high), _mm256_cvtpd_ps(low)));
+		_mm256_storeu_si256((__m256i *)(out + 4 * i), swap ? _mm256_shuffle_epi8(v, bytes) : v);
+	}
+	return i;
+}
+
 /* Swaps the rows and columns of eight vectors. */
 static ALWAYS_INLINE void transpose8(__m256 r[8])
 {
@@ -252,6 +269,12 @@ static inline uint64_t contexts_at_once64(bits *low, const uint16_t *marks, uint
 	return done;
 }
 #else
+static inline uint64_t scaled_eights32(const uint32_t *y, uint64_t count, bool ratio, double by, bool swap, uint8_t *out)
+{
+	(void)y, (void)count, (void)ratio, (void)by, (void)swap, (void)out;
+	return 0;
+}
+
 static inline uint64_t float_eights32(unsigned kind, uint32_t *y, uint64_t row, uint64_t past, uint64_t i, uint64_t end)
 {
 	(void)kind, (void)y, (void)row, (void)past, (void)i, (void)end;
@@ -327,6 +350,12 @@ static inline unsigned place_eight64(uint64_t kinds, const uint64_t *r, uint64_t
 static inline uint64_t add_up64(uint64_t *y, uint64_t count)
 {
 	(void)y, (void)count;
+	return 0;
+}
+
+static inline uint64_t scaled_eights64(const uint64_t *y, uint64_t count, bool ratio, double by, bool swap, uint8_t *out)
+{
+	(void)y, (void)count, (void)ratio, (void)by, (void)swap, (void)out;
 	return 0;
 }
 

@@ -87,6 +87,19 @@ static inline uint64_t load_element(const uint8_t *p, unsigned size)
 	}
 }
 
+/* Returns how many elements are of kind 0, of the kinds 0, 1 and 2. */
+static uint64_t count_unmasked(const uint8_t *kinds, uint64_t count)
+{
+	uint64_t masked = 0, i = 0;
+	for (; count - i >= 8; i += 8) {
+		uint64_t k = load64(kinds + i);
+		masked += ((k | k >> 1) & EACH_BYTE) * EACH_BYTE >> 56;
+	}
+	for (; i < count; i++)
+		masked += kinds[i] != 0;
+	return count - masked;
+}
+
 /* Writes an element that the block stores in big-endian order. */
 static inline void copy_element(uint8_t *dst, const uint8_t *src, unsigned size, bool reverse)
 {
