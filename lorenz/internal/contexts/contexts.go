@@ -90,7 +90,7 @@ func (s Shape) Valid() bool {
 	if !s.cut {
 		return s.row >= leastRow && s.plane <= mostRow/s.row
 	}
-	if s.dims == 0 || s.turned || s.dims == 1 && s.jump < s.row || s.dims > 1 && (s.jump%s.row > 0 || s.cell%s.row > 0) {
+	if s.turned || s.dims == 1 && s.jump < s.row || s.dims > 1 && (s.jump%s.row > 0 || s.cell%s.row > 0) {
 		return false
 	}
 	return s.Column(0).Valid() && s.Column(s.Columns()-1).Valid()

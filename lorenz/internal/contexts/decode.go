@@ -23,17 +23,15 @@ func (d *Decoder[T]) Open(in *entropy.Reader, s Shape) bool {
 	d.shape = s
 	d.list = in.Buf
 	if s.cut {
-		sum := 0
+		sum := int64(0)
 		for range s.Columns() {
 			words, low := in.Int(len(in.Buf)/2), in.Int(len(in.Buf))
 			if in.Bad {
 				return false
 			}
-			if sum += 4*stripes + 2*words + low; sum > len(in.Buf) {
-				return false
-			}
+			sum += 4*stripes + 2*int64(words) + int64(low)
 		}
-		if sum != len(in.Buf) {
+		if sum != int64(len(in.Buf)) {
 			return false
 		}
 	}
@@ -85,7 +83,7 @@ func (d *Decoder[T]) Decode(r []T, column int, masked []uint64, stop *entropy.St
 	zeros := d.zeros
 	if d.shape.cut && d.hasZeros {
 		b := bitReader{buf: low.buf}
-		if !d.readZeros(&b, s.N(), int(entropy.LaneBits[T]())) || b.pos > 8*len(low.buf) {
+		if !d.readZeros(&b, s.N(), int(entropy.LaneBits[T]())) {
 			return false
 		}
 		zeros, low.pos = d.zeros, b.pos
