@@ -54,7 +54,8 @@ type benchRow struct {
 	Ratio       float64 `json:"ratio"`
 	Write       float64 `json:"write_mb_s"`
 	Read        float64 `json:"read_mb_s"`
-	Point       float64 `json:"point_ms"` // to read one random value without a cache
+	Core        float64 `json:"core_mb_s"` // read by one core
+	Point       float64 `json:"point_ms"`  // to read one random value without a cache
 	// Front names the goals (write, read, point) for which no other row is better in both
 	// the goal and the ratio, beyond what runs differ by.
 	Front []string `json:"front"`
@@ -86,8 +87,8 @@ func Command(run *cli.Run) *cobra.Command {
 		Use:   "bench [flags] FILE",
 		Short: "Measure block sizes and filters on a file",
 		Long: `Archives a classic netCDF file with each block size and each chain of filters and
-reads it back: ratio, speed of writing and reading, and the time to read one value at
-a random place. The archives are temporary files.
+reads it back: ratio, speed of writing and reading, on all cores and on one, and the time
+to read one value at a random place. The archives are temporary files.
 
 All archives have the layout of cdfz archive --zarr always, so that every row has the
 blocks and filters that it is named after. With --zarr auto, cdfz archive stores small
@@ -334,11 +335,11 @@ func (v *bencher) outputs(ctx context.Context) (list []output, err error) {
 
 func (v *bencher) printBench(rep *benchReport) {
 	fmt.Fprintf(v.run.Term.Out, "%s: %s, median of %d\n\n", display.Printable(terminal.ShowName(rep.File)), display.Size(rep.Size), rep.Count)
-	rows := [][]string{{"filters", "block", "archive", "ratio", "write MB/s", "read MB/s", "point ms", "best"}}
+	rows := [][]string{{"filters", "block", "archive", "ratio", "write MB/s", "read MB/s", "one core", "point ms", "best"}}
 	for _, r := range rep.Results {
 		rows = append(rows, []string{
 			r.Chain, display.SizeName(r.Block), strconv.FormatInt(r.ArchiveSize, 10), fmt.Sprintf("%.3f", r.Ratio),
-			fmt.Sprintf("%.1f", r.Write), fmt.Sprintf("%.1f", r.Read), fmt.Sprintf("%.3f", r.Point),
+			fmt.Sprintf("%.1f", r.Write), fmt.Sprintf("%.1f", r.Read), fmt.Sprintf("%.1f", r.Core), fmt.Sprintf("%.3f", r.Point),
 			initials(r.Front),
 		})
 	}
@@ -356,11 +357,11 @@ func initials(words []string) (s string) {
 // writeCSV writes the result as CSV.
 func writeCSV(w io.Writer, rep *benchReport) error {
 	c := csv.NewWriter(w)
-	_ = c.Write([]string{"file", "size", "chain", "block", "archive_size", "ratio", "write_mb_s", "read_mb_s", "point_ms", "front"})
+	_ = c.Write([]string{"file", "size", "chain", "block", "archive_size", "ratio", "write_mb_s", "read_mb_s", "core_mb_s", "point_ms", "front"})
 	for _, r := range rep.Results {
 		_ = c.Write([]string{
 			rep.File, strconv.FormatInt(rep.Size, 10), r.Chain, strconv.FormatInt(r.Block, 10), strconv.FormatInt(r.ArchiveSize, 10),
-			fmt.Sprint(r.Ratio), fmt.Sprint(r.Write), fmt.Sprint(r.Read), fmt.Sprint(r.Point), strings.Join(r.Front, " "),
+			fmt.Sprint(r.Ratio), fmt.Sprint(r.Write), fmt.Sprint(r.Read), fmt.Sprint(r.Core), fmt.Sprint(r.Point), strings.Join(r.Front, " "),
 		})
 	}
 	c.Flush()

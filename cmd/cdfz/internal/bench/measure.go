@@ -42,6 +42,7 @@ type runs struct {
 	block              int64
 	archive            int64         // size in bytes
 	write, read, point []float64     // MB/s, MB/s and ms
+	core               []float64     // MB/s, read by one core
 	took               time.Duration // of all runs
 }
 
@@ -58,6 +59,7 @@ func (v *bencher) options(c benchChain, block int64) *archive.WriteOptions {
 func (c *runs) row(size int64) benchRow {
 	row := benchRow{Chain: c.chain.name, Block: c.block, ArchiveSize: c.archive, Ratio: display.Ratio(size, c.archive)}
 	row.Write, row.Read, row.Point = display.Round(median(c.write), 2), display.Round(median(c.read), 2), display.Round(median(c.point), 4)
+	row.Core = display.Round(median(c.core), 2)
 	row.noise = [...]float64{spread(c.write), spread(c.read), spread(c.point)}
 	return row
 }
@@ -91,6 +93,11 @@ func (v *bencher) once(ctx context.Context, in image, h *cdf3.Header, c *runs, w
 		return err
 	}
 	took := time.Since(again)
+	alone := time.Now()
+	if err := r.Image().Copy(ctx, nil, &archive.CopyOptions{Workers: 1}); err != nil {
+		return err
+	}
+	tookAlone := time.Since(alone)
 	point, err := points(ctx, r, h)
 	if err != nil {
 		return err
@@ -98,6 +105,7 @@ func (v *bencher) once(ctx context.Context, in image, h *cdf3.Header, c *runs, w
 	mb := float64(in.size) / 1e6
 	c.archive = res.Size
 	c.write, c.read, c.point = append(c.write, mb/wrote.Seconds()), append(c.read, mb/took.Seconds()), append(c.point, point)
+	c.core = append(c.core, mb/tookAlone.Seconds())
 	c.took += time.Since(start)
 	return nil
 }

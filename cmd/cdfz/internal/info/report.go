@@ -71,8 +71,9 @@ type infoVar struct {
 	Raw      int64             `json:"raw"`
 	Stored   int64             `json:"stored"`
 	Ratio    float64           `json:"ratio"`
-	Preset   string            `json:"preset,omitempty"` // with --why: presets that have this chain
-	Modes    choices.Modes     `json:"modes,omitempty"`  // with --why: blocks by mode of lorenz
+	Preset   string            `json:"preset,omitempty"`      // with --why: presets that have this chain
+	Modes    choices.Modes     `json:"modes,omitempty"`       // with --why: blocks by mode of lorenz
+	Decode   float64           `json:"decode_mb_s,omitempty"` // with --why: by one core
 
 	chain filters.Chain
 }
@@ -89,8 +90,9 @@ type infoPool struct {
 	Raw     int64         `json:"raw"`
 	Stored  int64         `json:"stored"`
 	Ratio   float64       `json:"ratio"`
-	Preset  string        `json:"preset,omitempty"` // with --why
-	Modes   choices.Modes `json:"modes,omitempty"`  // with --why
+	Preset  string        `json:"preset,omitempty"`      // with --why
+	Modes   choices.Modes `json:"modes,omitempty"`       // with --why
+	Decode  float64       `json:"decode_mb_s,omitempty"` // with --why
 }
 
 type infoRest struct {

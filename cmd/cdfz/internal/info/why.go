@@ -12,7 +12,7 @@ import (
 )
 
 // chosen describes the filters of a variable or a pool, and their savings.
-func chosen(what, filters, preset string, m choices.Modes, blocks, raw, stored int64) string {
+func chosen(what, filters, preset string, m choices.Modes, decode float64, blocks, raw, stored int64) string {
 	by := "asked for by -F"
 	if preset != "" {
 		by = "preset " + preset
@@ -25,6 +25,9 @@ func chosen(what, filters, preset string, m choices.Modes, blocks, raw, stored i
 			text += ", nothing saved"
 		}
 	}
+	if decode > 0 {
+		text += fmt.Sprintf(", decoded at %.0f MB/s by one core", decode)
+	}
 	text += "; " + display.Count(blocks, "block")
 	if len(m) > 0 {
 		text += " by mode of lorenz: " + m.String()
@@ -32,13 +35,17 @@ func chosen(what, filters, preset string, m choices.Modes, blocks, raw, stored i
 	return text
 }
 
-// explain adds to a report what was chosen for each variable and pool. The counts of
-// modes are left out for URLs, because they take a request per block.
+// explain adds to a report what was chosen for each variable and pool, and what it takes to decode. The counts of
+// modes and the speeds are left out for URLs, because they take a request per block.
 func (rep *infoReport) explain(ctx context.Context, name string, in *fileio.Input, f *archive.File) error {
 	var vars, pools []choices.Modes
+	var speeds, shared []float64
 	if !remote.IsURL(name) {
 		var err error
 		if vars, pools, err = choices.Count(ctx, in.R, f); err != nil {
+			return err
+		}
+		if speeds, shared, err = choices.DecodeSpeeds(ctx, in.R, f); err != nil {
 			return err
 		}
 	}
@@ -51,7 +58,7 @@ func (rep *infoReport) explain(ctx context.Context, name string, in *fileio.Inpu
 		for w := range each {
 			if w.Blocked {
 				if w.Preset = choices.Preset(all[w.Num].Info().Chain, all[w.Num].Type()); vars != nil {
-					w.Modes = vars[w.Num]
+					w.Modes, w.Decode = vars[w.Num], display.Round(speeds[w.Num], 1)
 				}
 			}
 			if !yield(w) {
@@ -62,7 +69,7 @@ func (rep *infoReport) explain(ctx context.Context, name string, in *fileio.Inpu
 	info, _ := f.Info()
 	for i := range rep.Pools {
 		if rep.Pools[i].Preset = choices.Preset(info.Pools[i].Chain, info.Pools[i].Type); pools != nil {
-			rep.Pools[i].Modes = pools[i]
+			rep.Pools[i].Modes, rep.Pools[i].Decode = pools[i], display.Round(shared[i], 1)
 		}
 	}
 	return nil
@@ -81,7 +88,7 @@ func (v *informer) printWhy(rep *infoReport) {
 		case !w.Blocked:
 			v.run.Term.Print("%s has no blocks: %s", name, w.Why)
 		default:
-			v.run.Term.Print("%s", chosen(name, w.Filters, w.Preset, w.Modes, w.Blocks, w.Raw, w.Stored))
+			v.run.Term.Print("%s", chosen(name, w.Filters, w.Preset, w.Modes, w.Decode, w.Blocks, w.Raw, w.Stored))
 		}
 		if w.WhyView != "" {
 			v.run.Term.Print("%s is not in the Zarr view: %s", name, w.WhyView)
@@ -90,7 +97,7 @@ func (v *informer) printWhy(rep *infoReport) {
 	}
 	for i := range rep.Pools {
 		p := &rep.Pools[i]
-		v.run.Term.Print("%s", chosen(fmt.Sprintf("pool %d", i), p.Filters, p.Preset, p.Modes, p.Blocks, p.Raw, p.Stored))
+		v.run.Term.Print("%s", chosen(fmt.Sprintf("pool %d", i), p.Filters, p.Preset, p.Modes, p.Decode, p.Blocks, p.Raw, p.Stored))
 	}
 	if !rep.view {
 		v.run.Term.Print("there is no Zarr view in a %s archive; cdfz archive --zarr always makes one", rep.Layout)
