@@ -18,7 +18,7 @@ import (
 func FuzzRequest(f *testing.F) {
 	s := seeds.Of(f)
 	for name, path := range map[string]string{"list": "/files/", "image": "/files/a.nc", "up": "/files/../secret.txt", "link": "/files/link", "linked-folder": "/files/up/secret.txt",
-		"hidden": "/files/.secret.txt", "nul": "/files/a\x00.nc", "backslash": `/files/..\secret.txt`, "dds": "/dap/a.nc.dds", "dap-up": "/dap/../secret.txt.dds", "metrics": "/metrics"} {
+		"hidden": "/files/.secret.txt", "zero": "/files/a\x00.nc", "backslash": `/files/..\secret.txt`, "dds": "/dap/a.nc.dds", "dap-up": "/dap/../secret.txt.dds", "metrics": "/metrics"} {
 		s.Add(name, path, "", "")
 	}
 	s.Add("range", "/files/a.nc", "", "bytes=0-9,20-29")
