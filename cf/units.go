@@ -246,7 +246,7 @@ func (c Calendar) parseRef(s string) (Time, error) {
 }
 
 // zone returns a time zone, such as +01:00, -5 or 0:00, in microseconds. ok is false for zones beyond a day, and for
-// three digits of which the first is 0: programs take 053 for 53 minutes or for five hours.
+// three digits that begin with 0: programs take 053 for 53 minutes or for five hours.
 func zone(s string) (offset int64, ok bool) {
 	m := zonePattern.find(s)
 	if m == nil {

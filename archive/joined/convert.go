@@ -127,7 +127,7 @@ func (c *conversion) convert(t cdf3.Type, b []byte) error {
 		return nil
 	}
 	y, exact := c.from.Convert(x, c.to)
-	if t == cdf3.Int64 || t == cdf3.UInt64 { // of which float64 has not all
+	if t == cdf3.Int64 || t == cdf3.UInt64 { // float64 cannot hold all of their values
 		exact = exact && math.Abs(x) < 1<<53 && math.Abs(y) < 1<<53
 	}
 	if exact {

@@ -73,8 +73,8 @@ type Member struct {
 	// there is no such file, its archive is used, whose name ends in .cdfz, too.
 	Location string
 	Len      int64 // number of indices along the dimension; -1 if unknown
-	// Part means that the member is a part of a file: Len indices, of which Start is the first. Other members are
-	// whole files, and Start is 0.
+	// Part means that the member is a part of a file: Len indices from Start on. Other members are whole files,
+	// and Start is 0.
 	Part   bool
 	Start  int64
 	Size   int64  // of the netCDF file, in bytes; -1 if unknown
@@ -94,7 +94,7 @@ func (desc *Description) FileCount() (n int) {
 	return n
 }
 
-// continues reports whether member i is a part of the same file as the one before.
+// continues reports whether member i is a later part of the file of member i - 1.
 func (desc *Description) continues(i int) bool {
 	return i > 0 && desc.Members[i].Part && desc.Members[i-1].Part && desc.Members[i].Location == desc.Members[i-1].Location
 }

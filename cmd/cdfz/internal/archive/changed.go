@@ -85,7 +85,7 @@ func keptName(path string, at time.Time, n int) string {
 }
 
 // keepOlder keeps the archive of an older state, if there is one, under another name, and lets the new archive replace
-// it alone. It returns nil if there is none.
+// it alone. Without such an archive, it returns nil.
 func (v *archiver) keepOlder(w *work, d *decision) (*replaced, error) {
 	if d.older == nil {
 		return nil, nil
