@@ -119,6 +119,7 @@ go() {
 pip() {
   case "$*" in
   "install ./python" | "install ./cdfz/python") [[ -z ${VIRTUAL_ENV-} ]] || command pip install -q --no-index --no-deps "$INPUTS"/*.whl ;;
+  "uninstall --yes cdfz") ;;
   *) other pip "$@" ;;
   esac
 }
@@ -134,7 +135,7 @@ cc() { command cc "${@/#-O2/-O0}"; } # to save seconds
 built() { mkdir -p "$1" && cp -r "$NATIVE"/. "$1"; }
 make() {
   case "$*" in
-  "install PREFIX="* | test) ;;
+  "install PREFIX="* | "uninstall PREFIX="* | test) ;;
   demo) cp "$INPUTS/tas.nc" sample.nc ;;
   native) built bin ;;
   "-C cdfz build native") built cdfz/bin && ln -s "$BIN/cdfz" cdfz/bin/ ;;

@@ -12,6 +12,7 @@ type docPage struct {
 var docPages = []docPage{
 	{name: "README.md"},
 	{name: "docs/first-hour.md"},
+	{name: "docs/install.md", before: "ln -s $ROOT/c ."},
 	{name: "docs/reading.md", paths: []string{"/tmp/"}, before: tas + "ln -s $ROOT/testdata ."},
 	{name: "docs/archiving.md", paths: []string{"/disk2/"}, before: tas + `
 mkdir -p data ../disk2/archives && cp tas.nc $INPUTS/sst.nc data/
