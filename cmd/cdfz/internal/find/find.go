@@ -280,7 +280,6 @@ func longitudes(r *cataloguefile.Row) string {
 // row is the JSON of a row.
 type row struct {
 	File         string   `json:"file"`
-	FileBytes    []byte   `json:"file_bytes,omitempty"` // of a name that is not UTF-8
 	Image        string   `json:"image"`
 	SHA256       string   `json:"sha256,omitempty"`
 	ImageSize    int64    `json:"image_size"`
@@ -306,7 +305,7 @@ type row struct {
 
 func jsonOf(r *cataloguefile.Row) *row {
 	o := &row{
-		File: r.Path, FileBytes: []byte(r.PathBytes), Image: r.Image, SHA256: r.SHA256, ImageSize: r.ImageSize, ArchiveSize: r.ArchiveSize,
+		File: r.Name(), Image: r.Image, SHA256: r.SHA256, ImageSize: r.ImageSize, ArchiveSize: r.ArchiveSize,
 		Variable: r.Variable, Type: r.Type, Dims: r.Dimensions, Shape: r.Shape, Units: r.Units, StandardName: r.StandardName, LongName: r.LongName,
 		Calendar: r.Calendar, TimeStart: r.TimeStart, TimeEnd: r.TimeEnd, LatMin: r.LatMin, LatMax: r.LatMax, LonMin: r.LonMin, LonMax: r.LonMax,
 		LonCircle: r.LonCircle, Filters: r.Filters,

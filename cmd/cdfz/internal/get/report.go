@@ -101,10 +101,7 @@ func (v *getter) tellJSON(rep any) {
 		v.run.Term.Emit(rep)
 		return
 	}
-	e := json.NewEncoder(v.run.Term.Err)
-	e.SetEscapeHTML(false)
-	// If standard error fails, nothing can be reported.
-	_ = e.Encode(rep)
+	v.run.Term.Log(display.JSON(rep))
 }
 
 // failed reports an error.

@@ -2,15 +2,19 @@ package display
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"reflect"
+	"strings"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
 )
 
 // JSON returns an object as a line of JSON that is safe for a terminal: unprintable
-// characters are escaped. v must be of a type that encoding/json encodes.
+// characters are escaped. v must be of a type that encoding/json encodes. If it is a report, a name of a
+// file that is not UTF-8 has its bytes in a field after the others (see nameBytes).
 func JSON(v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -18,7 +22,35 @@ func JSON(v any) []byte {
 	if err := e.Encode(v); err != nil {
 		panic("internal error: " + err.Error())
 	}
-	return escapeJSON(b.Bytes())
+	return withBytes(escapeJSON(b.Bytes()), v)
+}
+
+// nameBytes are the fields of reports that name files, and those for their bytes, in base64, where a name is not UTF-8.
+// JSON has U+FFFD there, which names no file. Logs and receipts have fields of the same names.
+var nameBytes = map[string]string{
+	"file": "source_bytes", "source": "source_bytes", "target": "target_bytes", "archive": "archive_bytes",
+	"image": "image_bytes", "replaced": "replaced_bytes", "planned_target": "planned_target_bytes",
+}
+
+// withBytes adds the bytes of names that are not UTF-8 to the JSON of a report.
+func withBytes(line []byte, v any) []byte {
+	x := reflect.Indirect(reflect.ValueOf(v))
+	if x.Kind() != reflect.Struct {
+		return line
+	}
+	for _, f := range reflect.VisibleFields(x.Type()) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		to := nameBytes[name]
+		if to == "" || f.Type.Kind() != reflect.String {
+			continue
+		}
+		s, err := x.FieldByIndexErr(f.Index)
+		if err != nil || utf8.ValidString(s.String()) { // an error is a nil pointer to an embedded struct
+			continue
+		}
+		line = fmt.Appendf(bytes.TrimSuffix(line, []byte("}\n")), ",%q:%q}\n", to, base64.StdEncoding.EncodeToString([]byte(s.String())))
+	}
+	return line
 }
 
 // escapeJSON escapes the characters in a line of JSON that a terminal may act on and
