@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/latin"
 )
 
 // Bounds of attributes in a catalogue. What is longer is in the file itself.
@@ -101,12 +102,12 @@ func number(x float64, t cdf3.Type) []byte {
 	return strconv.AppendFloat(nil, x, format, -1, bits)
 }
 
-// cut returns a text in UTF-8, cut to maxAttrText bytes before bad bytes are replaced.
+// cut returns a text of a file in UTF-8. It uses the first maxAttrText bytes, which may be twice as many in UTF-8.
 func cut(s string) string {
 	if len(s) > maxAttrText {
-		s = s[:maxAttrText]
+		s = latin.Whole(s[:maxAttrText])
 	}
-	return validUTF8(s)
+	return latin.Text(s)
 }
 
 // quote returns a text as a JSON string.

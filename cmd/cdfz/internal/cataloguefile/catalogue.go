@@ -67,7 +67,7 @@ func (r *Row) SetName(name string) {
 	}
 }
 
-// validUTF8 replaces bytes that are not UTF-8.
+// validUTF8 replaces bytes of the name of a file that are not UTF-8.
 func validUTF8(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 // compare orders rows: by the path, and in a file by the number of the variable.

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/latin"
 )
 
 // jsonStyle is the style of values in JSON, which has neither NaN nor infinities.
@@ -171,16 +172,15 @@ func (n *nested) next(dst []byte) []byte {
 	return dst
 }
 
-// appendJSONString appends a string. Text that is not UTF-8 is taken as Latin-1, so
-// that no byte is lost. Characters that a terminal would not print are escaped.
+// appendJSONString appends a string, by the rule of [latin.Text]. Characters that a terminal
+// would not print are escaped.
 func appendJSONString(dst, s []byte) []byte {
-	latin := !utf8.Valid(s)
+	if !utf8.Valid(s) {
+		s = []byte(latin.Text(string(s)))
+	}
 	dst = append(dst, '"')
 	for i := 0; i < len(s); {
-		r, n := rune(s[i]), 1
-		if r >= utf8.RuneSelf && !latin {
-			r, n = utf8.DecodeRune(s[i:])
-		}
+		r, n := utf8.DecodeRune(s[i:])
 		i += n
 		switch {
 		case r == '"' || r == '\\':

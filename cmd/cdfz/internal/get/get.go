@@ -83,7 +83,7 @@ Formats (default: by the suffix of OUT, else csv):
         in .cdfz, the file is archived.
 CSV and JSON have the shortest digits that read back as the same number. Text is written
 as strings along the last dimension, without trailing NULs. In JSON, text that is not UTF-8
-is read as Latin-1. CSV on a terminal has escapes for control characters.
+is read as Latin-1, also on the page of "cdfz serve" and in catalogues. CSV on a terminal has escapes for control characters.
 
 Fill values are those equal to the attributes _FillValue and missing_value. --keep-fill
 writes them as numbers.

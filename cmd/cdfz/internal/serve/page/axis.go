@@ -7,6 +7,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/cf"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/latin"
 )
 
 // coordinates returns the numbers of the coordinate variables, by dimension: the first
@@ -70,5 +71,5 @@ func text(v *cdf3.Var, name string) string {
 	if len(s) > maxValue {
 		return ""
 	}
-	return s
+	return latin.Text(s)
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/choices"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/latin"
 )
 
 // maxBlocks is the number of blocks that an answer lists.
@@ -103,7 +104,7 @@ const maxPool = 256
 func poolNames(f *File, vars []int) []string {
 	out := []string{}
 	for _, num := range vars[:min(len(vars), maxPool)] {
-		out = append(out, f.Header().Vars[num].Name)
+		out = append(out, latin.Text(f.Header().Vars[num].Name))
 	}
 	return out
 }

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/latin"
 	"github.com/cdfz-format/cdfz/slab"
 )
 
@@ -39,7 +40,11 @@ func (h *Handler) characters(w http.ResponseWriter, r *http.Request, f *File, nu
 	}
 	for len(b) > 0 {
 		n := min(width, int64(len(b)))
-		out.Lines = append(out.Lines, strings.ToValidUTF8(strings.TrimRight(string(b[:n]), "\x00"), "�"))
+		row := string(b[:n])
+		if n < width {
+			row = latin.Whole(row)
+		}
+		out.Lines = append(out.Lines, latin.Text(strings.TrimRight(row, "\x00")))
 		b = b[n:]
 	}
 	return sendJSON(w, out)

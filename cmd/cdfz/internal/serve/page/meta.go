@@ -5,9 +5,9 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/latin"
 )
 
 // maxText bounds the text of a description, in bytes. Headers may have 256 MiB.
@@ -79,7 +79,7 @@ func (h *Handler) meta(w http.ResponseWriter, _ *http.Request, f *File) error {
 		if left -= len(dim.Name) + 80; left < 0 {
 			break
 		}
-		one := dimension{Name: dim.Name, Length: lengthOf(header, i), Unlimited: dim.Len == 0, Coordinate: -1}
+		one := dimension{Name: latin.Text(dim.Name), Length: lengthOf(header, i), Unlimited: dim.Len == 0, Coordinate: -1}
 		if num, ok := axes[i]; ok {
 			one.Coordinate = num
 			one.Axis, one.Down = axisOf(header, num)
@@ -92,7 +92,7 @@ func (h *Handler) meta(w http.ResponseWriter, _ *http.Request, f *File) error {
 			break
 		}
 		one := variable{
-			Num: i, Name: v.Name, Quoted: quoted(v.Name), Type: v.Type.String(), Dims: append([]int{}, v.DimIDs...),
+			Num: i, Name: latin.Text(v.Name), Quoted: quoted(v.Name), Type: v.Type.String(), Dims: append([]int{}, v.DimIDs...),
 			Shape: append([]int64{}, v.Shape...), Size: v.Len, Units: text(v, "units"), Attributes: attributes(v.Attrs, &left),
 		}
 		one.Axis, one.Down = axisOf(header, i)
@@ -120,7 +120,7 @@ func attributes(attrs []cdf3.Attr, left *int) []attribute {
 		if *left < 0 {
 			break
 		}
-		a := attribute{attrs[i].Name, attrs[i].Type.String(), format(&attrs[i])}
+		a := attribute{latin.Text(attrs[i].Name), attrs[i].Type.String(), format(&attrs[i])}
 		*left -= len(a.Name) + len(a.Value) + 40
 		out = append(out, a)
 	}
@@ -135,12 +135,9 @@ func format(a *cdf3.Attr) string {
 	if a.Type == cdf3.Char {
 		s := a.Text()
 		if len(s) > maxValue {
-			for s = s[:maxValue]; !utf8.ValidString(s[len(s)-1:]) && len(s) > maxValue-4; {
-				s = s[:len(s)-1]
-			}
-			s += "…"
+			return latin.Text(latin.Whole(s[:maxValue])) + "…"
 		}
-		return s
+		return latin.Text(s)
 	}
 	b := *a
 	if b.Len > maxNumbers {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/cf"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/latin"
 	"github.com/cdfz-format/cdfz/slab"
 )
 
@@ -270,7 +271,7 @@ func (p *place) addAxes(ctx context.Context, f *File, v *cdf3.Var, out *slice) e
 	header := f.Header()
 	coords := coordinates(header)
 	for i, dim := range v.DimIDs {
-		a := axis{Dim: dim, Name: header.Dims[dim].Name, Word: p.words[i], Start: p.sel.Start[i], Step: p.sel.Stride[i]}
+		a := axis{Dim: dim, Name: latin.Text(header.Dims[dim].Name), Word: p.words[i], Start: p.sel.Start[i], Step: p.sel.Stride[i]}
 		if word := p.words[i]; p.at != nil && (word == "x" || word == "y") {
 			a.At = p.at
 		}

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/serve/page"
 	"github.com/cdfz-format/cdfz/internal/faultio"
 )
@@ -59,6 +61,57 @@ func parseSlice(t *testing.T, body string) *slice {
 
 // climateTas is the number of variable tas in cdf2_climate.nc.
 const climateTas = 9
+
+// TestPageLatin checks that names, attributes and characters in Latin-1 are shown as text, and that UTF-8 stays UTF-8
+// where it is cut.
+func TestPageLatin(t *testing.T) {
+	long := "a" + strings.Repeat("é", 35000)
+	values := []string{"na\xefve\x00\x00\xc3\xa9t\xc3\xa9\x00", long}
+	attr := func(name, text string) cdf3.Attr {
+		return cdf3.Attr{Name: name, Type: cdf3.Char, Len: int64(len(text)), Values: []byte(text)}
+	}
+	h := &cdf3.Header{
+		Version: cdf3.Classic, Dims: []cdf3.Dim{{Name: "n", Len: 2}, {Name: "w", Len: 7}, {Name: "l", Len: int64(len(long))}},
+		Attrs: []cdf3.Attr{attr("latin#", "temp\xe9rature en \xb0C"), attr("utf8", "m²"), attr("long", long)},
+		Vars: []cdf3.Var{
+			{Name: "c#", Type: cdf3.Char, DimIDs: []int{0, 1}, Attrs: []cdf3.Attr{attr("units", "\xb0C"), attr("long_name", "\xe9t\xe9")}},
+			{Name: "d", Type: cdf3.Char, DimIDs: []int{2}},
+		},
+	}
+	require.NoError(t, h.Layout())
+	var image bytes.Buffer
+	require.NoError(t, cdf3.WriteFile(t.Context(), &image, h, func(i int) cdf3.Data {
+		return cdf3.Data{Values: strings.NewReader(values[i]), Len: int64(len(values[i]))}
+	}))
+	// Layout refuses such names.
+	named := bytes.ReplaceAll(image.Bytes(), []byte("#"), []byte{0xb9})
+	_, at := start(t, folder(t, map[string][]byte{"x.nc": named}), nil)
+	type attribute struct{ Name, Type, Value string }
+	var d struct {
+		Attributes []attribute
+		Variables  []struct {
+			Name, Title, Units string
+			Attributes         []attribute
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(get(t, at+"/api/meta/x.nc").body), &d))
+	require.Equal(t, []attribute{
+		{"latin¹", "char", "température en °C"}, {"utf8", "char", "m²"}, {"long", "char", "a" + strings.Repeat("é", 2047) + "…"},
+	}, d.Attributes)
+	require.Equal(t, "c¹", d.Variables[0].Name)
+	require.Equal(t, "°C", d.Variables[0].Units)
+	require.Equal(t, "été", d.Variables[0].Title)
+	require.Equal(t, []attribute{{"units", "char", "°C"}, {"long_name", "char", "été"}}, d.Variables[0].Attributes)
+	for i, want := range [][]string{{"naïve", "été"}, {"a" + strings.Repeat("é", 32767)}} {
+		var c struct {
+			Lines []string
+			Cut   bool
+		}
+		require.NoError(t, json.Unmarshal([]byte(get(t, at+"/api/values/x.nc?var="+strconv.Itoa(i)).body), &c))
+		require.Equal(t, want, c.Lines)
+		require.Equal(t, i == 1, c.Cut)
+	}
+}
 
 func TestPageData(t *testing.T) {
 	image, err := os.ReadFile("../../../../../testdata/classic/cdf2_climate.nc")
