@@ -23,6 +23,7 @@ from cdfz import _adaptive, lorenz
 from cdfz._streams import Reader
 
 from allowed import allowed
+from contexts import contexts_blocks
 from damaged import damaged
 from matches import damaged_matches, matches_blocks
 from streams import BitString, groups, numbers, symbols, uv
@@ -282,6 +283,7 @@ def bounds():
 def good():
     yield from adaptive_blocks()
     yield from matches_blocks()
+    yield from contexts_blocks()
     p, block, _ = adaptive("referencesadaptive", INT32, (100,), NEAR)
     yield "referencesadaptive", p, bytes([lorenz.REFERENCES, 0, 0, 0, 2]) + UNSIGNED_GROUPS + block[4:]
     p = lorenz.Parameters(type=INT16, shape=(14, 14))
