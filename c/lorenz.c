@@ -549,7 +549,7 @@ static bool read_contexts(space *x, reader *in, const head *h, const view *v, co
 	contexts *c = x->contexts;
 	shape block = shape_with(x->p, h);
 	unsigned width = h->wide ? 64 : 32;
-	if (!shape_valid(&block) || !contexts_open(c, in, &block, width))
+	if (!shape_valid(&block) || (block.cut && shape_columns(&block) * LEAST_COLUMN > left(in)) || !contexts_open(c, in, &block, width))
 		return false;
 	for (uint64_t at = 0; at < v->width; at += v->cell) {
 		if (!contexts_column(c, (v->left + at) / v->cell, width))

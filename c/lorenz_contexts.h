@@ -24,6 +24,7 @@ enum {
 	MOST_TAPS = 10, /* neighbours in earlier rows */
 	HALO = 2,       /* columns beside a stripe that are stored with it */
 	EDGE = HALO * STRIPES,
+	LEAST_COLUMN = 4 * STRIPES + 2, /* bytes of a column and its place in the directory */
 	SPARE = 2 * STRIPES, /* bytes of words that a step may take */
 	MAGNITUDE = 22, /* where the magnitude of a slot is: the float without the bits that are 0 */
 	/* The sign in a mark, above the class. */

@@ -59,6 +59,10 @@ type contextParts struct {
 	words    []uint16
 	low      []byte
 
+	wordCount uint64 // if not 0, that of a block without columns, which has other words
+	shift     int    // k of differences
+	ones      int    // if not 0, those that the first difference begins with
+
 	// Of blocks with cells: how many columns there are, and a change of the numbers of words and bytes of each.
 	columns   int
 	directory func(list []uint64) []uint64
@@ -99,13 +103,19 @@ func contextBlock(dims []int, change func(p *contextParts)) []byte {
 			bit(v >> i & 1)
 		}
 	}
-	differences := func(list []int) { // with k = 0
-		number(0, 3)
-		for _, d := range list {
-			for range d<<1 ^ d>>63 {
+	differences := func(list []int) {
+		number(p.shift, 3)
+		for i, d := range list {
+			u := d<<1 ^ d>>63
+			ones := u >> p.shift
+			if i == 0 && p.ones > 0 {
+				ones = p.ones
+			}
+			for range ones {
 				bit(1)
 			}
 			bit(0)
+			number(u, p.shift)
 		}
 	}
 	for _, t := range p.tables {
@@ -131,7 +141,9 @@ func contextBlock(dims []int, change func(p *contextParts)) []byte {
 		for _, x := range p.states {
 			b = binary.LittleEndian.AppendUint32(b, x)
 		}
-		if p.columns == 0 {
+		if p.columns == 0 && p.wordCount > 0 {
+			b = binary.AppendUvarint(b, p.wordCount)
+		} else if p.columns == 0 {
 			b = binary.AppendUvarint(b, uint64(len(p.words)))
 		}
 		for _, v := range p.words {
@@ -186,6 +198,14 @@ func columnFaults(add func(name string, dims []int, enc []byte, ok bool)) {
 			p.last = func(p *contextParts) { p.low = []byte{0} }
 			p.directory = func(list []uint64) []uint64 { list[5] = 0; return list }
 		},
+		// The numbers of the last column are such that the sum is right modulo 2^64.
+		"!wrapped": func(p *contextParts) { p.directory = func(list []uint64) []uint64 { list[4] = 1 << 63; return list } },
+		"!around": func(p *contextParts) {
+			p.directory = func(list []uint64) []uint64 { list[3], list[5] = 1<<63, 1<<63; return list }
+		},
+		"!even": func(p *contextParts) {
+			p.directory = func(list []uint64) []uint64 { list[2], list[3], list[4] = 1<<62, 1<<63, 1<<63; return list }
+		},
 		"!less":  func(p *contextParts) { p.directory = func(list []uint64) []uint64 { list[5] = 1; return list } },
 		"!least": func(p *contextParts) { p.directory = func(list []uint64) []uint64 { list[4] = 1; return list } },
 		"!most": func(p *contextParts) {
@@ -196,6 +216,7 @@ func columnFaults(add func(name string, dims []int, enc []byte, ok bool)) {
 	} {
 		add("cells"+name, dims, contextBlock(dims, func(p *contextParts) { cut(120, 40, 3)(p); change(p) }), name[0] != '!')
 	}
+	add("!cells only", []int{1 << 20}, columnsOnly(1<<20), false)
 	for _, v := range []struct {
 		dims                 []int
 		plane, cell, columns int
@@ -215,6 +236,47 @@ func columnFaults(add func(name string, dims []int, enc []byte, ok bool)) {
 		}
 		add(name+fmt.Sprint(v.plane, " ", v.cell), v.dims, contextBlock(v.dims, cut(v.plane, v.cell, v.columns)), v.ok)
 	}
+}
+
+// columnsOnly is a block of one dimension with cells of 32 elements that ends after the tables.
+func columnsOnly(n int) []byte {
+	block := contextBlock([]int{n}, cut(n, leastCell, 1))
+	return block[:len(block)-2-64] // without the place and the states of a column
+}
+
+const leastCell = 32
+
+// TestContextsColumns refuses a block that claims many columns before it takes memory for them, or for trailing zeros.
+func TestContextsColumns(t *testing.T) {
+	dst := make([]byte, 1<<28)
+	for name, v := range map[string]struct {
+		dims []int
+		enc  []byte
+	}{
+		"columns": {[]int{1 << 28}, columnsOnly(1 << 28)},
+		"zeros":   {[]int{1 << 8, 1 << 20}, contextBlock([]int{1 << 8, 1 << 20}, func(p *contextParts) { p.options = 1 })},
+	} {
+		var err error
+		got := allocated(func() {
+			var d *Decoder
+			d, err = NewDecoder(Params{Type: Int8, Dims: v.dims})
+			require.NoError(t, err)
+			if name == "columns" {
+				err = d.Decode(dst, v.enc)
+				return
+			}
+			err = d.DecodeRange(dst[:1], v.enc, 0, 1)
+		})
+		require.ErrorIs(t, err, ErrCorrupt, name)
+		require.Less(t, got, int64(1<<23), name) // a row and its tables
+	}
+	// One of the largest blocks.
+	require.Len(t, columnsOnly(1<<30), 17)
+	d, err := NewDecoder(Params{Type: Int8, Dims: []int{1 << 30}})
+	require.NoError(t, err)
+	got := allocated(func() { err = d.DecodeRange(dst[:1], columnsOnly(1<<30), 0, 1) })
+	require.ErrorIs(t, err, ErrCorrupt)
+	require.Less(t, got, int64(1<<20))
 }
 
 // contextFaults are blocks in modeContexts with one fault each, and some at the bounds, with the residual of all
@@ -247,6 +309,10 @@ func contextFaults(add func(name string, dims []int, enc []byte, ok bool)) {
 		"!state":     func(p *contextParts) { p.states[15], p.words = 1, []uint16{0} },
 		"!end":       func(p *contextParts) { p.states[3] = 1<<16 + 1 },
 		"!words":     func(p *contextParts) { p.words = []uint16{7} },
+		"!words31":   func(p *contextParts) { p.wordCount = 1 << 31 },
+		"!words32":   func(p *contextParts) { p.wordCount = 1 << 32 },
+		"!words62":   func(p *contextParts) { p.wordCount = 1 << 62 },
+		"!words63":   func(p *contextParts) { p.wordCount = 1 << 63 },
 		"!noword":    func(p *contextParts) { p.tables = [][]int{{1, 1}} },
 		"!low":       func(p *contextParts) { p.low = []byte{0} },
 		"!bit3":      func(p *contextParts) { p.head[1] = 8 },
@@ -265,6 +331,15 @@ func contextFaults(add func(name string, dims []int, enc []byte, ok bool)) {
 		{[]int{1, 40, 3, 1}, true}, {[]int{3, 4, 2, 64}, true},
 	} {
 		add(fmt.Sprint(v.dims), v.dims, contextBlock(v.dims, func(*contextParts) {}), v.ok)
+	}
+	// Differences whose numbers are a power of two, which are valid if higher bits are lost.
+	for _, v := range []struct{ bits, shift int }{{8, 0}, {8, 7}, {16, 4}, {16, 7}, {32, 7}} {
+		long := func(p *contextParts) { p.shift, p.ones = v.shift, 1<<(v.bits-v.shift) }
+		name := fmt.Sprint("!ones ", v.bits, " ", v.shift)
+		add(name, dims, contextBlock(dims, func(p *contextParts) { long(p); unused(p, 0, 1, 0, 0) }), false)
+		if v.bits <= 16 {
+			add(name+" zeros", dims, contextBlock(dims, func(p *contextParts) { long(p); p.options, p.zeros = 1, make([]int, 4) }), false)
+		}
 	}
 	columnFaults(add)
 	whole := contextBlock(dims, func(*contextParts) {})

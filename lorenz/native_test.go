@@ -163,6 +163,11 @@ func TestNativeBlocks(t *testing.T) {
 			n.check(t, b.name, b.p, b.enc, rng)
 		}
 	}
+	contextFaults(func(name string, dims []int, enc []byte, ok bool) {
+		if len(enc) > 1<<16 { // too long to be stored
+			require.Equal(t, ok, n.check(t, name, Params{Type: Int32, Dims: dims}, enc, rng), name)
+		}
+	})
 	t.Logf("%d blocks", len(list))
 }
 

@@ -98,6 +98,9 @@ func (b *block) parse(p *Params, n int, src []byte) bool {
 	case modeContexts:
 		b.rows, b.opened = contexts.ShapeOf(p.Dims).Cut(b.Plane, b.Cell), false
 		b.ranged, b.deep = b.rows.Ranged(), true // contexts lead to the planes before
+		if !b.rows.Fits(len(r.Buf)) {
+			return false
+		}
 	}
 	b.specials(r, specials)
 	if r.Bad {

@@ -10,6 +10,7 @@ from ._errors import need
 from ._streams import U64, Bits
 
 STRIPES, SLOTS, SIGN_SLOTS = 16, 2048, 32
+LEAST_COLUMN = 4 * STRIPES + 2          # bytes of a column and its place in the directory
 LEAST_ROW, MOST_ROW, SHORT_ROW = 32, 1 << 20, 64
 MOST_TABLES, EXPECTATIONS, MOST_LEVEL, GROUP = 16, 2048, 39, 32
 ZEROS = 1

@@ -12,7 +12,7 @@ import numpy as np
 
 from . import _native
 from ._adaptive import read_adaptive
-from ._contexts import read_contexts
+from ._contexts import LEAST_COLUMN, read_contexts
 from ._errors import DamagedBlock, LorenzError, ParameterError, need
 from ._matches import decode_matches
 from ._predict import add_float, add_strides, from_lane, running_sums
@@ -174,6 +174,8 @@ def decode_groups(r, p, mode):
         cell = r.uv("cell", plane, 1)
         need(n % plane == 0, f"planes of {plane} do not divide {n} elements")
         need(not flags & REPEATS, "cells with repeats")
+        need(mode != CONTEXTS or cell == plane or -(-plane // cell) * LEAST_COLUMN <= len(r.data) - r.at,
+             "mode 8: more columns than the block has room for")
     predictor = read_predictor(r, flags, p, transform, plane, cell)
     kinds, specials = read_specials(r, flags & 3, p) if flags & 3 else (None, None)
     inverse = read_transform(r, transform, p, lane)

@@ -65,6 +65,15 @@ class Decoder(unittest.TestCase):
                     self.assertLessEqual(tracemalloc.get_traced_memory()[1], most + n * size)
                     tracemalloc.stop()
 
+    def test_columns(self):
+        """A block that claims more columns than it has room for is refused before memory is taken for them."""
+        p = lorenz.Parameters(type=lorenz.INT8, shape=(1 << 30,))
+        block = bytes([8, 32, 0, 128, 128, 128, 128, 4, 32, 0, 0, 0, 0, 1]) + bytes(11)
+        tracemalloc.start()
+        self.assertRaises(cdfz.DamagedBlock, lorenz.decode_slowly, block, p)
+        self.assertLess(tracemalloc.get_traced_memory()[1], 1 << 16)
+        tracemalloc.stop()
+
     def test_damage(self):
         """Damage is detected or decodes to data of the right length. No other exception is raised."""
         rnd = random.Random(1)

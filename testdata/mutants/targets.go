@@ -20,7 +20,7 @@ var sets = map[string][]target{
 		{"lorenz/internal/adaptive/lowbits.go", "ended"},
 		{"lorenz/internal/adaptive/model.go", "Valid"},
 		{"lorenz/internal/arith/arith.go", "Exhausted|Ended"},
-		{"lorenz/internal/contexts/contexts.go", "Valid"},
+		{"lorenz/internal/contexts/contexts.go", "Valid|Fits"},
 		{"lorenz/internal/contexts/decode.go", "Open|next|Decode"},
 		{"lorenz/internal/contexts/head.go", "read|readZeros|table|share"},
 		{"lorenz/internal/contexts/low.go", "ended"},

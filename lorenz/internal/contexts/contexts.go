@@ -96,6 +96,13 @@ func (s Shape) Valid() bool {
 	return s.Column(0).Valid() && s.Column(s.Columns()-1).Valid()
 }
 
+// Fits reports whether a block of this shape can have the mode, and the rest of it this many bytes: each column takes
+// up some of them.
+func (s Shape) Fits(left int) bool {
+	const least = 4*stripes + 2 // of a column: its states and its place
+	return s.Valid() && (!s.cut || int64(s.Columns())*least <= int64(left))
+}
+
 // Ranged reports whether the elements of a column are in the order of its rows, so that the first ones can be decoded
 // alone.
 func (s Shape) Ranged() bool { return !s.turned }

@@ -15,9 +15,9 @@ type Decoder[T entropy.Lane] struct {
 	whole  []byte // all of them
 }
 
-// Open reads a block up to its columns.
+// Open reads a block up to its columns. The block must fit its shape.
 func (d *Decoder[T]) Open(in *entropy.Reader, s Shape) bool {
-	if !s.Valid() || !d.read(in, s, int(entropy.LaneBits[T]())) {
+	if !d.read(in, s, int(entropy.LaneBits[T]())) {
 		return false
 	}
 	d.shape = s

@@ -96,7 +96,11 @@ func (h *head) read(in *entropy.Reader, s Shape, width int) bool {
 func (h *head) readZeros(b *bitReader, n, width int) bool {
 	h.zeros = h.zeros[:0]
 	k, t := uint(b.get(3)), 0
-	for range (n + entropy.GroupLen - 1) / entropy.GroupLen {
+	groups := (n + entropy.GroupLen - 1) / entropy.GroupLen
+	if groups*int(k+1)/8 > len(b.buf)-b.pos/8 {
+		return false // before memory is taken for them
+	}
+	for range groups {
 		if t += b.difference(k); t < 0 || t >= width {
 			return false
 		}
