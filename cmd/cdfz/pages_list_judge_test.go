@@ -53,7 +53,7 @@ ln -s $ROOT/testdata .
 cdfz archive -q -o archives/ data/
 mkdir jobs && cdfz archive -q --receipts jobs/1.jsonl -o s3://bucket/run7/ data/
 cdfz restore -q -o s3://bucket/originals/ archives/`},
-	{name: "docs/netcdf.md", before: "cp $INPUTS/sst.nc . && cdfz archive -q sst.nc"},
+	{name: "docs/netcdf.md", before: "ln -s $ROOT/c . && cp $INPUTS/sst.nc . && cdfz archive -q sst.nc"},
 	{name: "docs/hdf5.md", before: surface + "ln -s $ROOT/{c,testdata} ."},
 	{name: "docs/python.md", before: tas + "mkdir data && cp $ROOT/testdata/classic/cdf2_climate.nc data/"},
 	{name: "docs/c.md", before: "ln -s $ROOT/{c,testdata} ."},
@@ -74,9 +74,8 @@ import netCDF4, numpy
 with netCDF4.Dataset("TS.nc", "w", format="NETCDF3_CLASSIC") as f:
     for name, n in ("time", None), ("lat", 64), ("lon", 128):
         f.createDimension(name, n)
-        f.createVariable(name, "f8", name)[:] = range(n or 100)
-    for name in "date", "datesec":
-        f.createVariable(name, "i4", "time")[:] = range(100)
+    for name, kind, dim, n in ("date", "i4", "time", 100), ("gw", "f4", "lat", 64), ("lat", "f4", "lat", 64), ("lon", "f4", "lon", 128), ("time", "f8", "time", 100):
+        f.createVariable(name, kind, dim)[:] = range(n)
     t, y, x = numpy.ogrid[:100, :64, :128]
     f.createVariable("TS", "f4", ("time", "lat", "lon"))[:] = 280 + 20 * numpy.sin(y / 20) + 0 * t * x + numpy.random.default_rng(1).random((100, 64, 128))
 END
