@@ -63,6 +63,7 @@ var urlArguments = map[string][]string{
 	"filters":   {"{}"},
 	"plugins":   {"{}"},
 	"codec":     {"{}"},
+	"doctor":    {"{}", "--json {}", "netcdf {}"},
 	"version":   {"{}"},
 }
 
