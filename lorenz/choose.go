@@ -68,7 +68,7 @@ func encodeNumbers[T lane](s *shape, dst []byte, raw []byte, c *coder[T], narrow
 	}
 	without := small
 	full := func() bool { return small != nil && small.kind != mapSingle && c.full(s, small.y, limit) }
-	if s.recurs() && s.dear(limit) && !full() {
+	if s.recurs() && !full() {
 		if t, ok := withDictionary(s, c, limit); ok {
 			try(t)
 		}

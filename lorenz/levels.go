@@ -14,17 +14,16 @@ var levels = [...]choices{
 	Default: {
 		rare: smallBlock, small: smallBlock, tiny: tinyBlock,
 		special:      specialLimits{sample: maxSample, share: 0.3, many: 600},
-		mostDistinct: 0.95,
+		mostDistinct: 0.985,
 		search:       search{first: 48, last: 160, finalists: 4},
 		cells:        32,
 		modes: modes{
 			repeats:    repeatLimits{share: 0.12},
-			references: referenceLimits{least: 4, hopeless: 1.25, bits: 9, run: 256, far: true},
+			references: referenceLimits{least: 4, hopeless: 1.25, bits: 9, shortBits: 28, run: 256, far: true},
 		},
 		fields: modes{
-			dictionaryFrom: 9,
-			repeats:        repeatLimits{share: 0.15, cost: 1. / 16, few: true},
-			references:     referenceLimits{hopeless: 1.25, bits: 7, run: 64},
+			repeats:    repeatLimits{share: 0.15, cost: 1. / 16, few: true},
+			references: referenceLimits{hopeless: 1.25, bits: 7, run: 64},
 		},
 		contexts: contextLimits{tried: true, cells: 8, longer: shortContexts},
 		adaptive: adaptiveLimits{dense: true, sample: 2048},
@@ -83,7 +82,7 @@ func choicesFor(level Level, typ Type, n int) choices {
 		c.special.share, c.special.many = 0.8, math.MaxInt
 	}
 	if n <= c.small {
-		c.dictionaryFrom, c.cells, c.references.run, c.parts = 0, 0, 0, false
+		c.cells, c.references.run, c.parts = 0, 0, false
 		// Estimates for fields promise more than the adaptive mode keeps.
 		c.adaptive = adaptiveLimits{dense: typ != Float32, sample: 256, each: true}
 	}
@@ -132,9 +131,8 @@ type search struct {
 
 // modes are the thresholds that depend on the type.
 type modes struct {
-	dictionaryFrom float64 // bits of an element without a dictionary from which on they are tried
-	repeats        repeatLimits
-	references     referenceLimits
+	repeats    repeatLimits
+	references referenceLimits
 }
 
 // repeatLimits are when repeats are tried.
@@ -204,7 +202,6 @@ const (
 // Thresholds that are the same for all blocks.
 const (
 	specialLeast = 0.02  // least share of the sample for a special value
-	fewDistinct  = 0.02  // a dictionary is tried if the share of different values is smaller
 	mostPatches  = 64    // at most 1/mostPatches of the values, plus two, may be patches of a transform
 	nearSingle   = 32    // doubles are tried as float32 if at most 1/nearSingle of a sample would change
 	recursPlain  = 0.05  // repeats of floats are sought with the chosen predictor, too, if this share recurs without it

@@ -310,12 +310,6 @@ func (s *shape) recurs() bool {
 	return s.mask.Rank(s.n) >= 64 && s.distinct <= s.mostDistinct
 }
 
-// dear reports whether limit bits are so many that a dictionary may take fewer. In fields of
-// floats that a predictor suits, their numbers in a dictionary take hardly fewer.
-func (s *shape) dear(limit float64) bool {
-	return s.dictionaryFrom == 0 || s.distinct < fewDistinct || limit > s.dictionaryFrom*float64(s.mask.Rank(s.n))
-}
-
 // withDictionary tries mapDict. It gives up if the entries alone take half of limit,
 // the bits of the best other transform.
 func withDictionary[T lane](s *shape, c *coder[T], limit float64) (t transformed[T], ok bool) {
