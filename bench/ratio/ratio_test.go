@@ -60,7 +60,7 @@ func TestPreset(t *testing.T) {
 			require.Equal(t, "PK\x03\x04", string(b.Bytes()[block.Off-header:][:4]), block.Name)
 		}
 	}
-	_, err = parsePresets("shuffle")
+	_, err = parsePresets("none such")
 	require.Error(t, err)
 }
 
