@@ -85,7 +85,7 @@ func encodeNumbers[T lane](s *shape, dst []byte, raw []byte, c *coder[T], narrow
 	mid := len(dst)
 	dst = c.tryReferences(s, dst, raw, &plain)
 	dst = s.cheaper(dst, start, mid, c.form)
-	if !s.all {
+	if !s.unmapped {
 		return dst
 	}
 	first := s.best

@@ -15,6 +15,7 @@ var levels = [...]choices{
 		rare: smallBlock, small: smallBlock, tiny: tinyBlock,
 		special:      specialLimits{sample: maxSample, share: 0.3, many: 600},
 		mostDistinct: 0.985,
+		unmapped:     true,
 		search:       search{first: 48, last: 160, finalists: 4},
 		cells:        32,
 		modes: modes{
@@ -46,6 +47,7 @@ var levels = [...]choices{
 		all:          true,
 		special:      specialLimits{sample: maxSample, share: 0.3, many: 600},
 		mostDistinct: 0.985,
+		unmapped:     true,
 		search:       search{first: 48, last: 160, finalists: 4},
 		cells:        32,
 		modes: modes{
@@ -103,6 +105,7 @@ type choices struct {
 	all          bool // all that fits is tried, not only what seems best
 	special      specialLimits
 	mostDistinct float64 // share of different values in the sample up to which dictionaries are tried, 0 for never
+	unmapped     bool    // a block with a dictionary is also coded without it
 	search       search
 	quickGroups  bool  // classes of groups follow from magnitudes alone
 	cells        int   // places at which the cost of cells is estimated, 0 for blocks without them
@@ -208,7 +211,7 @@ const (
 	recursMore   = 0.02  // a predictor of integers replaces another one if its share is larger by this much
 	refShort     = 0.75  // bytes of a value in the best other mode
 	textFirst    = 4     // numbers are not parsed with care if the first repeats that look good take 1/textFirst more than they may
-	partsBetter  = 4     // parts are given up if those of a quarter of the rows or more take 1/partsBetter more than their share
+	partsBetter  = 2     // parts are given up if those of a quarter of the rows or more take 1/partsBetter more than their share
 	narrowFavour = 0.99  // factor of the cost of numbers of 4 bytes, which decode in half the time
 	plainFavour  = 0.9   // factor of the estimated cost without a transform, which is often too high
 	fewestCells  = 4     // into which blocks in modeContexts are cut
