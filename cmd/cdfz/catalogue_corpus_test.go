@@ -37,6 +37,7 @@ var otherTimes = map[string]struct {
 	"bn_strides":        {why: "CDO takes the record dimension TAX1_1, whose variable has no units", found: []string{"0000-00-00T00:00:00", "0000-00-00T00:00:00"}},
 	"modax":             {why: "CDO looks for a variable of the name of the record dimension, tirreg", found: []string{"0000-00-00T00:00:00", "0000-00-00T00:00:00"}},
 	"492C19881104":      {why: "CDO takes the scalar time_coverage_start for the only time", found: []string{"1988-11-04T00:00:00", "1988-11-04T00:00:00"}},
+	"solarforcing":      {why: "CDO takes the dimension time, which has no variable; time_bnds alone has units of time", found: []string{"0000-00-00T00:00:00", "0000-00-00T00:00:00"}},
 	"cont_ragged.nc6":   {why: "CDO takes the dimension profile for the time, without its variable time", found: []string{"0000-00-00T00:00:00", "0000-00-00T00:00:00"}},
 }
 
