@@ -18,13 +18,13 @@ import (
 )
 
 var (
-	dodsAttr = regexp.MustCompile(`(?m)^\t\t.*:DODS(_EXTRA)?\.(strlen|dimName|Unlimited_Dimension) = .*\n`)
+	dodsAttr = regexp.MustCompile(`(?m)^\t\t.*:(DODS(_EXTRA)?\.(strlen|dimName|Unlimited_Dimension)|_Unsigned) = .*\n`)
 	noGlobal = regexp.MustCompile(`\n\n// global attributes:\n((?:[^\t]|$))`)
 	shaped   = regexp.MustCompile(`(?m)^\t\w+ .*?\((.*)\) ;$`)
 )
 
 // comparable returns CDL without what DAP2 cannot tell: the order of dimensions, those that no
-// variable has, and with libnetcdf's additions left out.
+// variable has, and with the additions of the server and of libnetcdf left out.
 func comparable(cdl string) string {
 	cdl = noGlobal.ReplaceAllString(dodsAttr.ReplaceAllString(cdl, ""), "\n$1")
 	used := map[string]bool{}
@@ -97,7 +97,7 @@ import sys, xarray
 want, got = (xarray.open_dataset(n, engine="netcdf4") for n in sys.argv[1:])
 for d in want, got: # attributes that libnetcdf adds
     for v in [d, *d.variables.values()]:
-        for a in [a for a in v.attrs if a.startswith("DODS")]: del v.attrs[a]
+        for a in [a for a in v.attrs if a.startswith("DODS") or a == "_Unsigned"]: del v.attrs[a]
 xarray.testing.assert_identical(want.load(), got.load())
 a = xarray.open_dataset(sys.argv[2], engine="netcdf4")
 xarray.testing.assert_equal(want.tas[1:3, ::2, 3], a.tas[1:3, ::2, 3])
@@ -107,6 +107,29 @@ xarray.testing.assert_equal(want.tas[1:3, ::2, 3], a.tas[1:3, ::2, 3])
 	// An error of the protocol.
 	require.Contains(t, output(dir, "sh", "-c", "ncdump '"+url+"?geogrid(tas)' 2>&1"), "NetCDF: ")
 	require.Contains(t, output(dir, "curl", "-s", url+".dods?tas&tas%3E1"), "selections are not supported")
+}
+
+// TestJudgeDAPSign compares the values that xarray reads with libnetcdf: bytes have their sign, and unsigned
+// numbers, which libnetcdf takes for signed ones, are unsigned.
+func TestJudgeDAPSign(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "x.cdl"), []byte(`netcdf x { dimensions: x = 4 ; variables:
+		byte b(x) ; b:_FillValue = -128b ; byte own(x) ; own:_Unsigned = "true" ; own:_FillValue = -1b ; byte scalar ;
+		ubyte ub(x) ; ub:_FillValue = 255UB ; ushort us(x) ; uint ui(x) ; float f(x) ; f:a = NaNf, Infinityf, -Infinityf ;
+		data: b = -1, -128, 127, -5 ; own = -1, -128, 127, 0 ; scalar = -7 ; ub = 200, 255, 0, 128 ; us = 60000, 1, 65535, 0 ;
+		ui = 4000000000, 4294967295, 0, 1 ; f = NaNf, Infinityf, -Infinityf, 1 ; }`), 0o644))
+	out, err := self(t, "gen", "-k", "5", "-o", filepath.Join(dir, "x.nc"), filepath.Join(dir, "x.cdl")).CombinedOutput()
+	require.NoError(t, err, string(out))
+	s := serveOn(t, dir)
+	out, err = exec.Command("/usr/bin/python3", "-c", `
+import sys, numpy, xarray
+want, got = (xarray.open_dataset(n, engine="netcdf4") for n in sys.argv[1:])
+assert float(want.b[0]) == -1 and float(want.own[1]) == 128 and float(want.ub[0]) == 200, want
+for v in want.variables:
+    numpy.testing.assert_array_equal(want[v].values, got[v].values, v)
+numpy.testing.assert_array_equal(want.f.a, got.f.a)
+`, filepath.Join(dir, "x.nc"), s.at+"/dap/x.nc").CombinedOutput()
+	require.NoError(t, err, string(out))
 }
 
 // TestJudgeDAPClients reads with CDO and NCO, where they are installed.

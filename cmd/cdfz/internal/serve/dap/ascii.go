@@ -42,10 +42,10 @@ func (r *Request) rows(ctx context.Context, b *bufio.Writer, a *array) error {
 	switch v.v.Type {
 	case cdf3.Char:
 		return r.textRows(ctx, p, a)
-	case cdf3.Byte, cdf3.UByte:
-		return bytesOf(ctx, v.v.Type, values, sel, func(list []byte) error {
-			return writeRows(p, list, func(x byte) string { return strconv.FormatUint(uint64(x), 10) })
-		})
+	case cdf3.Byte:
+		return integers[int8](ctx, p, values, sel)
+	case cdf3.UByte:
+		return integers[uint8](ctx, p, values, sel)
 	case cdf3.Short:
 		return integers[int16](ctx, p, values, sel)
 	case cdf3.UShort:
@@ -56,15 +56,15 @@ func (r *Request) rows(ctx context.Context, b *bufio.Writer, a *array) error {
 		return integers[uint32](ctx, p, values, sel)
 	case cdf3.Float:
 		return each(ctx, values, sel, func(list []float32) error {
-			return writeRows(p, list, func(x float32) string { return strconv.FormatFloat(float64(x), 'g', -1, 32) })
+			return writeRows(p, list, func(x float32) string { return valueText(float64(x), 32) })
 		})
 	}
 	return each(ctx, values, sel, func(list []float64) error {
-		return writeRows(p, list, func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) })
+		return writeRows(p, list, func(x float64) string { return valueText(x, 64) })
 	})
 }
 
-func integers[T int16 | uint16 | int32 | uint32](ctx context.Context, p *rowWriter, a slab.Array, sel slab.Sel) error {
+func integers[T int8 | uint8 | int16 | uint16 | int32 | uint32](ctx context.Context, p *rowWriter, a slab.Array, sel slab.Sel) error {
 	return each(ctx, a, sel, func(list []T) error {
 		return writeRows(p, list, func(x T) string { return strconv.FormatInt(int64(x), 10) })
 	})

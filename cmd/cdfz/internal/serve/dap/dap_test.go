@@ -98,7 +98,7 @@ func TestDescribe(t *testing.T) {
         String units "a \"b\" \\n
 ";
         Float32 f -0., NaN, 1.5;
-        Byte b%20c 1, 255;
+        Int16 b%20c 1, -1;
         String l "1099511627776";
         String empty "";
     }
@@ -109,11 +109,13 @@ func TestDescribe(t *testing.T) {
         String DODS.dimName "x.1";
     }
     s {
+        String _Unsigned "false";
     }
     c {
         Int32 DODS.strlen 1;
     }
     u%20b {
+        String _Unsigned "true";
     }
     DODS_EXTRA {
         String Unlimited_Dimension "time";
@@ -151,7 +153,7 @@ func TestData(t *testing.T) {
 	put(1)
 	put(5)
 	want = append(want, "klmno\x00\x00\x00"...)
-	put(3)
+	want = append(want, 3, 0, 0, 3)
 	put(1)
 	want = append(want, "a\x00\x00\x00"...)
 	put(3)
@@ -359,7 +361,7 @@ func reference(f *memory, w *variable, sel slab.Sel) []byte {
 		case size == 1 && len(index) > 0:
 			out = append(out, b...)
 		case size == 1:
-			out = append(out, 0, 0, 0, b[0])
+			out = append(out, b[0], 0, 0, b[0])
 		case size == 2:
 			out = binary.BigEndian.AppendUint32(out, uint32(int32(int16(binary.BigEndian.Uint16(b)))))
 		default:
@@ -420,4 +422,44 @@ func TestForClients(t *testing.T) {
 		require.NoError(t, err, ce)
 		require.Contains(t, text(t, r.DDS), "_%CE%B8")
 	}
+}
+
+// TestSign tells the sign of integers and of infinity in words that clients know.
+func TestSign(t *testing.T) {
+	number := func(name string, k cdf3.Type, b ...byte) cdf3.Attr {
+		return cdf3.Attr{Name: name, Type: k, Len: int64(len(b) / int(k.Size())), Values: b}
+	}
+	word := func(s string) cdf3.Attr {
+		return cdf3.Attr{Name: unsignedAttr, Type: cdf3.Char, Len: int64(len(s)), Values: []byte(s)}
+	}
+	m := header(t, []cdf3.Dim{{Name: "x", Len: 3}}, 0,
+		cdf3.Var{Name: "b", Type: cdf3.Byte, DimIDs: []int{0}, Attrs: []cdf3.Attr{number("_FillValue", cdf3.Byte, 0x80), number("flag_values", cdf3.Byte, 1, 2)}},
+		cdf3.Var{Name: "own", Type: cdf3.Byte, Attrs: []cdf3.Attr{number("_FillValue", cdf3.Byte, 0xff), word("true")}},
+		cdf3.Var{Name: "zero", Type: cdf3.Byte, Attrs: []cdf3.Attr{word("False\x00"), number("missing_value", cdf3.Byte, 0xff)}},
+		cdf3.Var{Name: "ub", Type: cdf3.UByte, Attrs: []cdf3.Attr{number("_FillValue", cdf3.UByte, 0xff)}},
+		cdf3.Var{Name: "us", Type: cdf3.UShort}, cdf3.Var{Name: "ui", Type: cdf3.UInt}, cdf3.Var{Name: "s", Type: cdf3.Short},
+		cdf3.Var{Name: "f", Type: cdf3.Float, DimIDs: []int{0}},
+	)
+	m.h.Attrs = []cdf3.Attr{number("b", cdf3.Byte, 0x80, 0x7f), number("f", cdf3.Float, 0x7f, 0x80, 0, 0, 0xff, 0x80, 0, 0, 0x7f, 0xc0, 0, 0),
+		number("d", cdf3.Double, 0xff, 0xf0, 0, 0, 0, 0, 0, 0)}
+	var err error
+	m.values[0], err = slab.New(cdf3.Byte, []int64{3}, bytes.NewReader([]byte{0xff, 0x80, 1}))
+	require.NoError(t, err)
+	m.values[7], err = slab.New(cdf3.Float, []int64{3}, bytes.NewReader(m.h.Attrs[1].Values))
+	require.NoError(t, err)
+	d := New(m, "x.nc")
+	das := text(t, d.DAS)
+	for _, want := range []string{
+		"NC_GLOBAL {\n        Int16 b -128, 127;\n        Float32 f inf, -inf, NaN;\n        Float64 d -inf;\n    }\n",
+		"    b {\n        Int16 _FillValue -128;\n        Byte flag_values 1, 2;\n        String _Unsigned \"false\";\n    }\n",
+		"    own {\n        Byte _FillValue 255;\n        String _Unsigned \"true\";\n    }\n",
+		"    zero {\n        String _Unsigned \"False\\000\";\n        Int16 missing_value -1;\n    }\n",
+		"    ub {\n        Byte _FillValue 255;\n        String _Unsigned \"true\";\n    }\n",
+		"    us {\n        String _Unsigned \"true\";\n    }\n", "    ui {\n        String _Unsigned \"true\";\n    }\n", "    s {\n    }\n",
+	} {
+		require.Contains(t, das, want)
+	}
+	r, err := d.Parse("b,f")
+	require.NoError(t, err)
+	require.Contains(t, text(t, func(w io.Writer) error { return r.ASCII(context.Background(), w) }), "b[3]\n-1, -128, 1\n\nf[3]\ninf, -inf, NaN\n")
 }

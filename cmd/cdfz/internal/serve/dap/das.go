@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,12 +17,16 @@ func (d *Dataset) DAS(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	h := d.src.Header()
 	b.WriteString("Attributes {\n    NC_GLOBAL {\n")
-	writeAttrs(b, h.Attrs)
+	writeAttrs(b, h.Attrs, false)
 	b.WriteString("    }\n")
 	for i := range d.vars {
 		v := &d.vars[i]
 		fmt.Fprintf(b, "    %s {\n", v.name)
-		writeAttrs(b, v.v.Attrs)
+		word, own := signedness(v.v)
+		writeAttrs(b, v.v.Attrs, strings.EqualFold(word, "true"))
+		if word != "" && !own {
+			fmt.Fprintf(b, "        String %s %s;\n", unsignedAttr, quote(word))
+		}
 		if v.v.Type == cdf3.Char && v.why == "" {
 			// libnetcdf takes a container DODS in that of a variable for one of the file.
 			fmt.Fprintf(b, "        Int32 DODS.strlen %d;\n", v.text)
@@ -41,7 +46,42 @@ func (d *Dataset) DAS(w io.Writer) error {
 	return b.Flush()
 }
 
-func writeAttrs(b *bufio.Writer, list []cdf3.Attr) {
+// unsignedAttr tells clients the sign of integers. DAP2 has only unsigned bytes, and libnetcdf takes all
+// integers for signed ones. THREDDS sends it for bytes, and netCDF-Java, netCDF4-python and xarray obey it.
+const unsignedAttr = "_Unsigned"
+
+// signedness returns the value of unsignedAttr for a variable, or "" if its type is clear. own is that of the
+// file, which goes before.
+func signedness(v *cdf3.Var) (word string, own bool) {
+	for i := range v.Attrs {
+		if a := &v.Attrs[i]; a.Name == unsignedAttr {
+			return strings.TrimRight(string(a.Values), "\x00"), true
+		}
+	}
+	switch v.Type {
+	case cdf3.Byte:
+		return "false", false
+	case cdf3.UByte, cdf3.UShort, cdf3.UInt:
+		return "true", false
+	}
+	return "", false
+}
+
+// attrType returns the type in DAP2 of an attribute. Bytes are Int16 if one of them is negative, as THREDDS
+// sends them: netCDF-Java refuses a negative Byte, and nothing tells pydap that 255 is one.
+func attrType(t cdf3.Type, values []byte) string {
+	name := typeNames[t]
+	switch {
+	case name == "" || len(values) == 0:
+		return "String"
+	case t == cdf3.Byte && slices.ContainsFunc(values, func(c byte) bool { return int8(c) < 0 }):
+		return typeNames[cdf3.Short]
+	}
+	return name
+}
+
+// writeAttrs writes attributes. unsigned means that bytes are those of a variable with unsigned values.
+func writeAttrs(b *bufio.Writer, list []cdf3.Attr, unsigned bool) {
 	seen := make(map[string]bool, len(list))
 	for i := range list {
 		a := &list[i]
@@ -49,20 +89,20 @@ func writeAttrs(b *bufio.Writer, list []cdf3.Attr) {
 			continue
 		}
 		seen[a.Name] = true
-		name := typeNames[a.Type]
-		if name == "" || a.Len == 0 {
-			name = "String"
+		t := a.Type
+		if t == cdf3.Byte && unsigned {
+			t = cdf3.UByte
 		}
-		fmt.Fprintf(b, "        %s %s ", name, escape(a.Name))
-		if a.Type == cdf3.Char || a.Len == 0 {
+		fmt.Fprintf(b, "        %s %s ", attrType(t, a.Values), escape(a.Name))
+		if t == cdf3.Char || a.Len == 0 {
 			b.WriteString(quote(string(a.Values)))
 		} else {
-			size := a.Type.Size()
+			size := t.Size()
 			for k := range a.Len {
 				if k > 0 {
 					b.WriteString(", ")
 				}
-				b.WriteString(numberText(a.Type, a.Values[k*size:][:size]))
+				b.WriteString(numberText(t, a.Values[k*size:][:size]))
 			}
 		}
 		b.WriteString(";\n")
@@ -76,13 +116,13 @@ func numberText(t cdf3.Type, b []byte) string {
 		u = u<<8 | uint64(c)
 	}
 	switch t {
-	case cdf3.Byte, cdf3.UByte: // unsigned in DAP2
-		return strconv.FormatUint(u, 10)
+	case cdf3.Byte:
+		return strconv.FormatInt(int64(int8(u)), 10)
 	case cdf3.Short:
 		return strconv.FormatInt(int64(int16(u)), 10)
 	case cdf3.Int:
 		return strconv.FormatInt(int64(int32(u)), 10)
-	case cdf3.UShort, cdf3.UInt:
+	case cdf3.UByte, cdf3.UShort, cdf3.UInt:
 		return strconv.FormatUint(u, 10)
 	case cdf3.Int64:
 		return quote(strconv.FormatInt(int64(u), 10))
@@ -97,17 +137,26 @@ func numberText(t cdf3.Type, b []byte) string {
 // floatText returns the shortest text of a number that is not taken for an integer:
 // libnetcdf would lose the sign of -0.
 func floatText(x float64, bits int) string {
-	switch {
-	case math.IsNaN(x):
-		return "NaN"
-	case math.IsInf(x, 0):
-		return strconv.FormatFloat(x, 'g', -1, bits)[:4]
+	s := valueText(x, bits)
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return s
 	}
-	s := strconv.FormatFloat(x, 'g', -1, bits)
 	for i := range len(s) {
 		if s[i] == '.' || s[i] == 'e' {
 			return s
 		}
 	}
 	return s + "."
+}
+
+// valueText returns the shortest text of a number. Both pydap and libnetcdf read NaN, inf and -inf; pydap does
+// not read +Inf.
+func valueText(x float64, bits int) string {
+	switch {
+	case math.IsInf(x, 1):
+		return "inf"
+	case math.IsInf(x, -1):
+		return "-inf"
+	}
+	return strconv.FormatFloat(x, 'g', -1, bits)
 }

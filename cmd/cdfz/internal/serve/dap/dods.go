@@ -95,10 +95,11 @@ func (r *Request) encode(ctx context.Context, b *bufio.Writer, a *array) error {
 	case cdf3.Char:
 		return encodeText(ctx, b, r, a, n)
 	case cdf3.Byte, cdf3.UByte:
-		if scalar {
-			_, _ = b.Write(zeros[:3])
-		}
 		err := bytesOf(ctx, v.v.Type, values, sel, func(p []byte) error {
+			if scalar {
+				// The number ends with its byte. pydap takes the first of the four.
+				p = []byte{p[0], 0, 0, p[0]}
+			}
 			_, err := b.Write(p)
 			return err
 		})
