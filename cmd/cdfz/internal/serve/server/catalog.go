@@ -5,7 +5,6 @@ import (
 	"encoding/xml"
 	"fmt"
 	"net/http"
-	"net/url"
 	"path"
 	"strings"
 	"time"
@@ -68,7 +67,7 @@ type (
 	}
 )
 
-// The same as JSON. Members are only added.
+// The same as JSON. Members are only added. Addresses are relative to that of the catalogue.
 type (
 	jsonCatalog struct {
 		Path     string        `json:"path"`
@@ -125,39 +124,32 @@ func (s *Server) serveCatalog(w http.ResponseWriter, r *http.Request, name strin
 	h := w.Header()
 	if file == "catalog.json" {
 		h.Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(catalogJSON(dir, list))
+		_ = json.NewEncoder(w).Encode(catalogJSON(dir, up(r), list))
 		return
 	}
 	h.Set("Content-Type", "application/xml")
 	fmt.Fprint(w, xml.Header)
 	e := xml.NewEncoder(w)
 	e.Indent("", "  ")
-	_ = e.Encode(catalogXML(dir, r.URL.Path, list))
+	_ = e.Encode(catalogXML(dir, up(r), list))
 }
 
-// escaped returns a path as a part of a URL.
-func escaped(name string) string { return (&url.URL{Path: "/" + name}).EscapedPath()[1:] }
-
-func catalogXML(dir, at string, list []*found) *xmlCatalog {
+// catalogXML makes a catalogue. root leads from its address to that of the server.
+func catalogXML(dir, root string, list []*found) *xmlCatalog {
 	folder := path.Join("/", dir)
 	c := &xmlCatalog{
 		NS: "http://www.unidata.ucar.edu/namespaces/thredds/InvCatalog/v1.0", XLink: "http://www.w3.org/1999/xlink", Version: "1.0.1", Name: folder,
 		Service: xmlService{Name: "all", Type: "Compound", Services: []xmlService{
 			// THREDDS has no type for Zarr. Clients pass over the types that they do not know.
-			{Name: "dap", Type: "OPENDAP", Base: dapPath}, {Name: "http", Type: "HTTPServer", Base: filesPath}, {Name: "zarr", Type: "Zarr", Base: zarrPath},
+			{Name: "dap", Type: "OPENDAP", Base: root + dapPath[1:]}, {Name: "http", Type: "HTTPServer", Base: root + filesPath[1:]}, {Name: "zarr", Type: "Zarr", Base: root + zarrPath[1:]},
 		}},
 		Datasets: xmlDataset{Name: folder, Metadata: &xmlMetadata{true, "all"}},
-	}
-	// References are relative to this catalogue.
-	prefix := "./"
-	if !strings.HasPrefix(at, catalogPath) {
-		prefix = catalogPath[1:]
 	}
 	for _, f := range list {
 		base := path.Base(f.shown)
 		switch {
 		case f.Info.IsDir():
-			c.Datasets.Refs = append(c.Datasets.Refs, xmlRef{Href: prefix + escaped(base) + "/catalog.xml", Title: base, Name: base})
+			c.Datasets.Refs = append(c.Datasets.Refs, xmlRef{Href: root + catalogPath[1:] + escaped(f.shown) + "/catalog.xml", Title: base, Name: base})
 		case f.Err == nil:
 			d := xmlDataset{Name: base, ID: f.shown, URLPath: escaped(f.shown), Service: "http"}
 			if at := modified(f.Info); !at.IsZero() {
@@ -167,7 +159,7 @@ func catalogXML(dir, at string, list []*found) *xmlCatalog {
 				d.Size = &xmlSize{"bytes", f.Size}
 			}
 			if isNetCDF(f) {
-				d.Service, d.Viewer = "all", &xmlProperty{"viewer", viewerOf(f.shown) + ",cdfz,Maps and series,Browser"}
+				d.Service, d.Viewer = "all", &xmlProperty{"viewer", addressesOf(root, f.shown).page + ",cdfz,Maps and series,Browser"}
 			}
 			c.Datasets.Datasets = append(c.Datasets.Datasets, d)
 		}
@@ -175,23 +167,24 @@ func catalogXML(dir, at string, list []*found) *xmlCatalog {
 	return c
 }
 
-func catalogJSON(dir string, list []*found) *jsonCatalog {
+func catalogJSON(dir, root string, list []*found) *jsonCatalog {
 	c := &jsonCatalog{Path: path.Join("/", dir), Datasets: []jsonDataset{}, Folders: []jsonFolder{}, Closed: []jsonClosed{}}
 	for _, f := range list {
 		base := path.Base(f.shown)
 		switch {
 		case f.Info.IsDir():
-			c.Folders = append(c.Folders, jsonFolder{base, catalogPath + escaped(f.shown) + "/catalog.json"})
+			c.Folders = append(c.Folders, jsonFolder{base, root + catalogPath[1:] + escaped(f.shown) + "/catalog.json"})
 		case f.Err == nil:
-			d := jsonDataset{Name: base, SHA256: f.SHA256, Files: filesPath + escaped(f.shown)}
-			if at := modified(f.Info); !at.IsZero() {
-				d.Modified = at.Format(time.RFC3339)
+			at := addressesOf(root, f.shown)
+			d := jsonDataset{Name: base, SHA256: f.SHA256, Files: at.files}
+			if t := modified(f.Info); !t.IsZero() {
+				d.Modified = t.Format(time.RFC3339)
 			}
 			if f.Size >= 0 {
 				d.Size = &f.Size
 			}
 			if isNetCDF(f) {
-				d.DAP, d.Zarr, d.Page = dapPath+escaped(f.shown), zarrPath+escaped(f.shown)+"/", viewerOf(f.shown)
+				d.DAP, d.Zarr, d.Page = at.dap, at.zarr, at.page
 			}
 			c.Datasets = append(c.Datasets, d)
 		default:

@@ -26,9 +26,9 @@ func TestCatalog(t *testing.T) {
 	require.Equal(t, `<?xml version="1.0" encoding="UTF-8"?>
 <catalog xmlns="http://www.unidata.ucar.edu/namespaces/thredds/InvCatalog/v1.0" xmlns:xlink="http://www.w3.org/1999/xlink" version="1.0.1" name="/">
   <service name="all" serviceType="Compound" base="">
-    <service name="dap" serviceType="OPENDAP" base="/dap/"></service>
-    <service name="http" serviceType="HTTPServer" base="/files/"></service>
-    <service name="zarr" serviceType="Zarr" base="/zarr/"></service>
+    <service name="dap" serviceType="OPENDAP" base="dap/"></service>
+    <service name="http" serviceType="HTTPServer" base="files/"></service>
+    <service name="zarr" serviceType="Zarr" base="zarr/"></service>
   </service>
   <dataset name="/">
     <metadata inherited="true">
@@ -36,7 +36,7 @@ func TestCatalog(t *testing.T) {
     </metadata>
     <dataset name="cdf2_climate.nc" ID="cdf2_climate.nc" urlPath="cdf2_climate.nc">
       <serviceName>all</serviceName>
-      <property name="viewer" value="/page/?file=cdf2_climate.nc,cdfz,Maps and series,Browser"></property>
+      <property name="viewer" value="page/?file=cdf2_climate.nc,cdfz,Maps and series,Browser"></property>
       <dataSize units="bytes">305104</dataSize>
       <date type="modified">2001-09-09T01:46:40Z</date>
     </dataset>
@@ -59,7 +59,7 @@ func TestCatalog(t *testing.T) {
 		} `xml:"dataset"`
 	}
 	require.NoError(t, xml.Unmarshal([]byte(get(t, at+"/catalog/catalog.xml").body), &c))
-	require.Equal(t, "./sub%201/catalog.xml", c.Dataset.Refs[0].Href)
+	require.Equal(t, "../catalog/sub%201/catalog.xml", c.Dataset.Refs[0].Href)
 	c.Dataset.Datasets = nil
 	require.NoError(t, xml.Unmarshal([]byte(get(t, at+"/catalog/sub%201/catalog.xml").body), &c))
 	require.Equal(t, "sub%201/a&b.nc", c.Dataset.Datasets[0].Path)
@@ -68,16 +68,17 @@ func TestCatalog(t *testing.T) {
 	var j jsonCatalog
 	require.NoError(t, json.Unmarshal([]byte(get(t, at+"/catalog.json").body), &j))
 	require.Equal(t, "/", j.Path)
-	require.Equal(t, []jsonFolder{{"sub 1", "/catalog/sub%201/catalog.json"}}, j.Folders)
+	require.Equal(t, []jsonFolder{{"sub 1", "catalog/sub%201/catalog.json"}}, j.Folders)
 	require.Len(t, j.Datasets, 2)
-	require.Equal(t, `"`+j.Datasets[0].SHA256+`"`, get(t, at+j.Datasets[0].Files).Header.Get("ETag"))
-	require.Equal(t, "/dap/cdf2_climate.nc", j.Datasets[0].DAP)
-	require.Equal(t, 200, get(t, at+j.Datasets[0].DAP+".dds").StatusCode)
-	require.Equal(t, 200, get(t, at+j.Datasets[0].Zarr+".zmetadata").StatusCode)
-	require.Equal(t, 200, get(t, at+j.Datasets[0].Page).StatusCode)
+	require.Equal(t, `"`+j.Datasets[0].SHA256+`"`, get(t, at+"/"+j.Datasets[0].Files).Header.Get("ETag"))
+	require.Equal(t, "dap/cdf2_climate.nc", j.Datasets[0].DAP)
+	require.Equal(t, 200, get(t, at+"/"+j.Datasets[0].DAP+".dds").StatusCode)
+	require.Equal(t, 200, get(t, at+"/"+j.Datasets[0].Zarr+".zmetadata").StatusCode)
+	require.Equal(t, 200, get(t, at+"/"+j.Datasets[0].Page).StatusCode)
 	require.Empty(t, j.Datasets[1].DAP+j.Datasets[1].Zarr+j.Datasets[1].Page)
 	require.NoError(t, json.Unmarshal([]byte(get(t, at+"/catalog/sub%201/catalog.json").body), &j))
 	require.Equal(t, "a&b.nc", j.Datasets[0].Name)
+	require.Equal(t, "../../files/sub%201/a&b.nc", j.Datasets[0].Files)
 	require.Contains(t, get(t, at+"/catalog.json").body, `"closed":[{"name":"bad.nc","why":"damaged"}]`)
 	for _, p := range []string{"/catalog/", "/catalog/none/catalog.xml", "/catalog/notes.txt/catalog.xml", "/catalog/../catalog.xml", "/catalog/sub%201"} {
 		require.Equal(t, 404, get(t, at+p).StatusCode, p)
@@ -106,7 +107,7 @@ func TestClosed(t *testing.T) {
 		names = append(names, d.Name)
 	}
 	require.Equal(t, []string{"both.nc", "both.nc.cdfz", "cdf1_climate_small.nc", "cdf5_climate_small.nc", "pair.nc"}, names)
-	require.Equal(t, []jsonFolder{{"sub.cdfz", "/catalog/sub.cdfz/catalog.json"}}, c.Folders)
+	require.Equal(t, []jsonFolder{{"sub.cdfz", "catalog/sub.cdfz/catalog.json"}}, c.Folders)
 	require.Equal(t, []jsonClosed{{"cut.nc", "damaged"}, {"empty.nc.cdfz", "not an archive"}, {"junk.nc.cdfz", "not an archive"}, {"pair.nc.cdfz", "damaged"},
 		{"start.nc.cdfz", "not an archive"}, {"text.cdfz", "not an archive"}}, c.Closed)
 	list := get(t, at+"/files/").body
@@ -178,7 +179,7 @@ func TestDAPPages(t *testing.T) {
 	require.NotContains(t, a.body, "notes")
 	a = get(t, at+"/dap/sub%201")
 	require.Equal(t, 301, a.StatusCode)
-	require.Equal(t, "/dap/sub%201/", a.Header.Get("Location"))
+	require.Equal(t, "./sub%201/", a.Header.Get("Location"))
 	require.Contains(t, get(t, at+"/dap/sub%201/").body, `<a href="./a&amp;b%25,:.nc.html">a&amp;b%,:.nc</a>`)
 	for _, p := range []string{"/dap/none/", "/dap/classic.nc/", "/dap/../"} {
 		require.Equal(t, 404, get(t, at+p).StatusCode, p)
@@ -209,5 +210,5 @@ func TestDAPPages(t *testing.T) {
 		require.Contains(t, get(t, at+page+"?time%5B1%5D").body, "    Float64 time[time = 1];\n")
 		require.Contains(t, get(t, at+page+"?time%5B1%5D").body, `value="time[1]"`)
 	}
-	require.Contains(t, get(t, at+"/dap/sub%201/a&b%25,:.nc.html").body, `href="/page/?file=sub+1%2Fa%26b%25%2C%3A.nc"`)
+	require.Contains(t, get(t, at+"/dap/sub%201/a&b%25,:.nc.html").body, `href="../../page/?file=sub+1%2Fa%26b%25%2C%3A.nc"`)
 }

@@ -23,7 +23,7 @@ func (s *Server) serveFolder(w http.ResponseWriter, r *http.Request, name string
 		s.serveList(w, name, dap)
 	case err == nil && f.Info.IsDir():
 		// The links of a list are relative.
-		http.Redirect(w, r, "./"+url.PathEscape(path.Base(name))+"/", http.StatusMovedPermanently)
+		redirect(w, "./"+url.PathEscape(path.Base(name))+"/", http.StatusMovedPermanently)
 	case slash && err != nil:
 		s.fail(w, err)
 	case slash:

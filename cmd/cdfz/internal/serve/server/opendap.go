@@ -73,12 +73,13 @@ func (s *Server) serveDAP(w http.ResponseWriter, r *http.Request, name string) {
 func (s *Server) sendForm(w http.ResponseWriter, r *http.Request, f *found, set *dap.Dataset) error {
 	at := "./" + (&url.URL{Path: path.Base(f.shown)}).EscapedPath() // a name with a colon is not a scheme
 	if suffix, expression, ok := dap.FormTarget(r.URL.RawQuery); ok {
-		http.Redirect(w, r, at+suffix+"?"+expression, http.StatusSeeOther)
+		redirect(w, at+suffix+"?"+expression, http.StatusSeeOther)
 		return nil
 	}
 	setHTML(w)
+	to := addressesOf(up(r), f.shown)
 	return set.Form(w, &dap.Form{URL: at, Expression: r.URL.RawQuery, Links: [][2]string{
-		{filesPath + escaped(f.shown), "The netCDF file"}, {viewerOf(f.shown), "Maps and series"}, {"./", "The other data sets of the folder"},
+		{to.files, "The netCDF file"}, {to.page, "Maps and series"}, {"./", "The other data sets of the folder"},
 	}})
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/cdfz-format/cdfz/archive"
@@ -45,6 +44,3 @@ func (s *Server) servePage(w http.ResponseWriter, r *http.Request, name string) 
 		refuse(w, http.StatusInternalServerError, "the file cannot be read")
 	}
 }
-
-// viewerOf returns the address of the page of people that shows a file.
-func viewerOf(name string) string { return pagePath + "?file=" + url.QueryEscape(name) }

@@ -328,7 +328,7 @@ func TestPageStatic(t *testing.T) {
 	_, at := start(t, t.TempDir(), nil)
 	a := get(t, at+"/")
 	require.Equal(t, 302, a.StatusCode)
-	require.Equal(t, "/page/", a.Header.Get("Location"))
+	require.Equal(t, "page/", a.Header.Get("Location"))
 	a = get(t, at+"/page/")
 	require.Equal(t, 200, a.StatusCode)
 	require.Equal(t, "text/html; charset=utf-8", a.Header.Get("Content-Type"))

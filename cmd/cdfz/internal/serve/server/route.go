@@ -12,7 +12,7 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 	case p == metricsPath:
 		s.serveMetrics(w)
 	case p == "/":
-		http.Redirect(w, r, pagePath, http.StatusFound)
+		redirect(w, pagePath[1:], http.StatusFound)
 	case strings.HasPrefix(p, filesPath):
 		s.serveFile(w, r, p[len(filesPath):])
 	case strings.HasPrefix(p, pagePath):

@@ -187,7 +187,7 @@ func TestFiles(t *testing.T) {
 	require.Contains(t, get(t, at+"sub/").body, `href="./x%20y%25.nc"`)
 	a = get(t, at+"sub")
 	require.Equal(t, 301, a.StatusCode)
-	require.Equal(t, "/files/sub/", a.Header.Get("Location"))
+	require.Equal(t, "./sub/", a.Header.Get("Location"))
 	for _, name := range []string{".hidden", "none", "none.nc", "cdf2_climate.nc/", "cdf2_climate.nc/x", "sub/none/"} {
 		require.Equal(t, 404, get(t, at+name).StatusCode, name)
 	}
