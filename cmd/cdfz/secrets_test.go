@@ -56,7 +56,7 @@ var urlArguments = map[string][]string{
 	"dump":      {"{}", "-o {} x.nc.cdfz"},
 	"mount":     {"{} mnt", "x.nc.cdfz {}", "{}"},
 	"run":       {"--folder {} -- true", "--folder={} -- true"},
-	"serve":     {"{}", "--listen {} .", "--auth {} .", "--host {} .", "--tls-cert {} --tls-key {} .", "{} {}"},
+	"serve":     {"{}", "--listen {} .", "--auth {} .", "--host {} .", "--base-url {} .", "--tls-cert {} --tls-key {} .", "{} {}"},
 	"export":    {"{} -o y.nc4", "x.nc.cdfz -o {}", "x.nc.cdfz --refs json --url {} -o {}", "--to zarr x.nc.cdfz -o {}", "--json {} -o y.zarr"},
 	"gen":       {"{}", "-o {} x.cdl", "--json {}"},
 	"bench":     {"{}", "--csv {} x.nc", "--plot {} x.nc", "--json {}"},

@@ -23,7 +23,6 @@ const (
 	causeEmpty  = "no elements"
 	causeName   = "names"
 	causeFill   = "_FillValue of another type"
-	causeSign   = "negative bytes in attributes"
 	causeNUL    = "NUL in text"
 	causeTwice  = "the same name twice"
 	causeStream = "records of a stream"
@@ -47,13 +46,10 @@ func dapCauses(t *testing.T, b []byte) []string {
 	}
 	attrs := func(list []cdf3.Attr, k cdf3.Type) {
 		seen := map[string]bool{}
-		unsigned := k == cdf3.Byte && slices.ContainsFunc(list, func(a cdf3.Attr) bool { return a.Name == "_Unsigned" && string(a.Values) == "true" })
 		for _, a := range list {
 			name(seen, a.Name)
 			has[causeType] = has[causeType] || a.Type >= cdf3.UByte
 			has[causeFill] = has[causeFill] || k != 0 && a.Name == "_FillValue" && a.Type != k
-			has[causeSign] = has[causeSign] || a.Type == cdf3.Byte && !unsigned && !(k == a.Type && a.Name == "_FillValue") &&
-				slices.ContainsFunc(a.Values, func(c byte) bool { return int8(c) < 0 })
 			has[causeNUL] = has[causeNUL] || a.Type == cdf3.Char && bytes.IndexByte(a.Values, 0) >= 0
 		}
 	}
@@ -77,7 +73,7 @@ func dapCauses(t *testing.T, b []byte) []string {
 		}
 	}
 	var list []string
-	for _, c := range []string{causeType, causeScalar, causeEmpty, causeName, causeFill, causeSign, causeNUL, causeTwice, causeStream} {
+	for _, c := range []string{causeType, causeScalar, causeEmpty, causeName, causeFill, causeNUL, causeTwice, causeStream} {
 		if has[c] {
 			list = append(list, c)
 		}
@@ -119,11 +115,9 @@ func TestJudgeDAPCauses(t *testing.T) {
 			"\t\tv:_FillValue = 9. ;\n", "\t\tv:_FillValue = 9.f ;\n"},
 		"nul": {[]string{causeNUL}, "1", `dimensions: x = 3 ; variables: char v(x) ; data: v = "a\000b" ;`,
 			" v = \"a\\000b\" ;\n", " v = \"a\" ;\n"},
-		"negative": {[]string{causeSign}, "1", `dimensions: x = 2 ; variables: byte v(x) ; v:valid_range = -128b, 127b ; :g = -1b ; data: v = -1, 2 ;`,
-			"\t\tv:valid_range = -128b, 127b ;\n\t\t:g = -1b ;\n", "\t\tv:valid_range = -128s, 127s ;\n\t\t:g = -1s ;\n"},
 		// Nothing is lost of these.
-		"signed": {nil, "1", `dimensions: x = 4 ; variables: byte v(x) ; v:_FillValue = -1b ; v:flags = 1b, 127b ; byte u(x) ; u:_Unsigned = "true" ; u:_FillValue = -1b ; u:a = -2b ;
-			byte s ; float f(x) ; f:_FillValue = NaNf ; f:a = NaNf, Infinityf, -Infinityf ; double d(x) ; d:missing_value = -Infinity ; :a = NaN, Infinity, -Infinity ; data:
+		"signed": {nil, "1", `dimensions: x = 4 ; variables: byte v(x) ; v:_FillValue = -1b ; v:flags = 1b, 127b ; v:valid_range = -128b, 127b ; byte u(x) ; u:_Unsigned = "true" ; u:_FillValue = -1b ; u:a = -2b ;
+			byte s ; float f(x) ; f:_FillValue = NaNf ; f:a = NaNf, Infinityf, -Infinityf ; double d(x) ; d:missing_value = -Infinity ; :a = NaN, Infinity, -Infinity ; :g = -1b ; data:
 			v = -1, -128, 127, 0 ; u = -1, -128, 127, 0 ; s = -7 ; f = 1, NaNf, Infinityf, -Infinityf ; d = 1, NaN, Infinity, -Infinity ;`, "", ""},
 		// Attributes that files from other servers have, and that libnetcdf takes for this server's.
 		"copied": {nil, "1", `dimensions: t = 2 ; s = 3 ; variables: float v(t) ; char c(t, s) ; c:DODS.strlen = 9 ; c:DODS.dimName = "z" ; :DODS_EXTRA.Unlimited_Dimension = "t" ; data: v = 1, 2 ; c = "abc", "def" ;`,

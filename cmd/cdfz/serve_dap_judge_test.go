@@ -109,25 +109,28 @@ xarray.testing.assert_equal(want.tas[1:3, ::2, 3], a.tas[1:3, ::2, 3])
 	require.Contains(t, output(dir, "curl", "-s", url+".dods?tas&tas%3E1"), "selections are not supported")
 }
 
-// TestJudgeDAPSign compares the values that xarray reads with libnetcdf: bytes have their sign, and unsigned
-// numbers, which libnetcdf takes for signed ones, are unsigned.
+// TestJudgeDAPSign compares the values that xarray and netCDF4-python read with libnetcdf: bytes have their sign, and
+// unsigned numbers, which libnetcdf takes for signed ones, are unsigned.
 func TestJudgeDAPSign(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "x.cdl"), []byte(`netcdf x { dimensions: x = 4 ; variables:
-		byte b(x) ; b:_FillValue = -128b ; byte own(x) ; own:_Unsigned = "true" ; own:_FillValue = -1b ; byte scalar ;
+		byte b(x) ; b:_FillValue = -128b ; b:valid_range = -127b, 127b ; byte own(x) ; own:_Unsigned = "true" ; own:_FillValue = -1b ; byte scalar ;
 		ubyte ub(x) ; ub:_FillValue = 255UB ; ushort us(x) ; uint ui(x) ; float f(x) ; f:a = NaNf, Infinityf, -Infinityf ;
-		data: b = -1, -128, 127, -5 ; own = -1, -128, 127, 0 ; scalar = -7 ; ub = 200, 255, 0, 128 ; us = 60000, 1, 65535, 0 ;
-		ui = 4000000000, 4294967295, 0, 1 ; f = NaNf, Infinityf, -Infinityf, 1 ; }`), 0o644))
+		data: b = -1, -128, 127, -5 ; own = -1, -128, 127, 0 ; scalar = -7 ; ub = 200, 255, 0, 128 ; us = 60000, 1, 65534, 0 ;
+		ui = 4000000000, 4294967294, 0, 1 ; f = NaNf, Infinityf, -Infinityf, 1 ; }`), 0o644))
 	out, err := self(t, "gen", "-k", "5", "-o", filepath.Join(dir, "x.nc"), filepath.Join(dir, "x.cdl")).CombinedOutput()
 	require.NoError(t, err, string(out))
 	s := serveOn(t, dir)
 	out, err = exec.Command("/usr/bin/python3", "-c", `
-import sys, numpy, xarray
+import sys, netCDF4, numpy, xarray
 want, got = (xarray.open_dataset(n, engine="netcdf4") for n in sys.argv[1:])
 assert float(want.b[0]) == -1 and float(want.own[1]) == 128 and float(want.ub[0]) == 200, want
 for v in want.variables:
     numpy.testing.assert_array_equal(want[v].values, got[v].values, v)
 numpy.testing.assert_array_equal(want.f.a, got.f.a)
+want, got = (netCDF4.Dataset(n) for n in sys.argv[1:])
+for v in want.variables:
+    numpy.testing.assert_array_equal(numpy.ma.filled(want[v][:], 77), numpy.ma.filled(got[v][:], 77), v)
 `, filepath.Join(dir, "x.nc"), s.at+"/dap/x.nc").CombinedOutput()
 	require.NoError(t, err, string(out))
 }

@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"net/url"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -29,7 +31,7 @@ const grace = 12 * time.Second
 // flags are those of cdfz serve.
 type flags struct {
 	server.Options
-	listen, auth, cert, key string
+	listen, auth, cert, key, base string
 }
 
 // Command makes cdfz serve.
@@ -69,6 +71,13 @@ to localhost, IP addresses, the host of --listen, the names in the certificate a
 					return fmt.Errorf("--host %s: expected a name without scheme, port and path", name)
 				}
 			}
+			if o.base != "" {
+				base, err := parseBase(o.base)
+				if err != nil {
+					return err
+				}
+				o.Base, o.Hosts = base.String(), append(o.Hosts, base.Hostname())
+			}
 			if host, _, err := net.SplitHostPort(o.listen); err == nil && server.IsHost(host) {
 				o.Hosts = append(o.Hosts, host)
 			}
@@ -95,6 +104,7 @@ to localhost, IP addresses, the host of --listen, the names in the certificate a
 	cli.Flags(cmd, "Address and users", func(f *pflag.FlagSet) {
 		f.StringVar(&o.listen, "listen", "127.0.0.1:8080", "`ADDRESS` and port to listen on;\nwithout an address, all addresses of this computer")
 		f.StringArrayVar(&o.Hosts, "host", nil, "`NAME` in URLs that the server answers to; repeatable;\nit answers to localhost, IP addresses, and the names of --listen and --tls-cert, too")
+		f.StringVar(&o.base, "base-url", "", "`URL` of the server behind a proxy, for catalogues; without it,\ntheir addresses are relative; its host is added as --host does")
 		f.StringVar(&o.auth, "auth", "", "`FILE` of the users who may read, with lines NAME:HASH of htpasswd -B;\nit is read again when it changes")
 		f.StringVar(&o.cert, "tls-cert", "", "`FILE` with the certificates of HTTPS, as PEM")
 		f.StringVar(&o.key, "tls-key", "", "`FILE` with the key of HTTPS, as PEM")
@@ -108,6 +118,15 @@ to localhost, IP addresses, the host of --listen, the names in the certificate a
 		cli.Rare(f, "max-requests", "max-conns")
 	})
 	return cmd
+}
+
+// parseBase reads --base-url. A slash at the end is added.
+func parseBase(text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || !server.IsHost(u.Hostname()) || u.User != nil || u.RawQuery != "" || u.ForceQuery || strings.Contains(text, "#") {
+		return nil, fmt.Errorf("--base-url %s: expected a URL such as https://data.example.org/data/", terminal.ShowTarget(text))
+	}
+	return u.JoinPath("/"), nil
 }
 
 // serveUntil serves until ctx ends. The name is that of what an error is about.

@@ -121,7 +121,7 @@ func TestDescribe(t *testing.T) {
         String Unlimited_Dimension "time";
     }
 }
-`, text(t, d.DAS))
+`, text(t, func(w io.Writer) error { return d.DAS(w, false) }))
 	require.Equal(t, "Error {\n    code = 400;\n    message = \"a \\\"b\\\"\";\n};\n", text(t, errorf(`a "b"`).Encode))
 }
 
@@ -415,8 +415,8 @@ func TestForClients(t *testing.T) {
 	r, err := d.Parse("")
 	require.NoError(t, err)
 	require.Equal(t, "Dataset {\n    Int32 _%CE%B8[_%C3%A4 = 2];\n    Int32 r[none = 0];\n} x;\n", text(t, r.DDS))
-	require.NotContains(t, text(t, d.DAS), "strlen")
-	require.NotContains(t, text(t, d.DAS), `"x"`)
+	require.NotContains(t, text(t, func(w io.Writer) error { return d.DAS(w, false) }), "strlen")
+	require.NotContains(t, text(t, func(w io.Writer) error { return d.DAS(w, false) }), `"x"`)
 	for _, ce := range []string{"_%CE%B8[0]", "_%25CE%25B8[0]", "θ", "%CE%B8"} {
 		r, err := d.Parse(ce)
 		require.NoError(t, err, ce)
@@ -448,7 +448,7 @@ func TestSign(t *testing.T) {
 	m.values[7], err = slab.New(cdf3.Float, []int64{3}, bytes.NewReader(m.h.Attrs[1].Values))
 	require.NoError(t, err)
 	d := New(m, "x.nc")
-	das := text(t, d.DAS)
+	das := text(t, func(w io.Writer) error { return d.DAS(w, false) })
 	for _, want := range []string{
 		"NC_GLOBAL {\n        Int16 b -128, 127;\n        Float32 f inf, -inf, NaN;\n        Float64 d -inf;\n    }\n",
 		"    b {\n        Int16 _FillValue -128;\n        Byte flag_values 1, 2;\n        String _Unsigned \"false\";\n    }\n",
@@ -458,6 +458,19 @@ func TestSign(t *testing.T) {
 		"    us {\n        String _Unsigned \"true\";\n    }\n", "    ui {\n        String _Unsigned \"true\";\n    }\n", "    s {\n    }\n",
 	} {
 		require.Contains(t, das, want)
+	}
+	// What libnetcdf gets. Unsigned types are signed for it otherwise.
+	das = text(t, func(w io.Writer) error { return d.DAS(w, TakesSigned("oc4.9.0")) })
+	for _, want := range []string{
+		"        Byte b 128, 127;\n", "    b {\n        Byte _FillValue 128;\n        Byte flag_values 1, 2;\n    }\n",
+		"    own {\n        Byte _FillValue 255;\n        String _Unsigned \"true\";\n    }\n",
+		"    zero {\n        String _Unsigned \"False\\000\";\n        Byte missing_value 255;\n    }\n",
+		"    ub {\n        Byte _FillValue 255;\n        String _Unsigned \"true\";\n    }\n", "    ui {\n        String _Unsigned \"true\";\n    }\n",
+	} {
+		require.Contains(t, das, want)
+	}
+	for _, agent := range []string{"", "oc", "ocean/1", "python-requests/2.31", "/NetcdfJava/HttpClient4.4"} {
+		require.False(t, TakesSigned(agent), agent)
 	}
 	r, err := d.Parse("b,f")
 	require.NoError(t, err)

@@ -12,19 +12,26 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// DAS writes the attributes of the data set.
-func (d *Dataset) DAS(w io.Writer) error {
+// TakesSigned reports whether the client with a name in User-Agent takes bytes of DAP2 for signed ones: libnetcdf,
+// whose name is oc and its version, such as oc4.9.0.
+func TakesSigned(agent string) bool {
+	return len(agent) > 2 && agent[:2] == "oc" && '0' <= agent[2] && agent[2] <= '9'
+}
+
+// DAS writes the attributes of the data set. signed means that the client takes bytes for signed ones.
+func (d *Dataset) DAS(w io.Writer, signed bool) error {
 	b := bufio.NewWriter(w)
 	h := d.src.Header()
 	b.WriteString("Attributes {\n    NC_GLOBAL {\n")
-	writeAttrs(b, h.Attrs, false)
+	writeAttrs(b, h.Attrs, signed)
 	b.WriteString("    }\n")
 	for i := range d.vars {
 		v := &d.vars[i]
 		fmt.Fprintf(b, "    %s {\n", v.name)
 		word, own := signedness(v.v)
-		writeAttrs(b, v.v.Attrs, strings.EqualFold(word, "true"))
-		if word != "" && !own {
+		writeAttrs(b, v.v.Attrs, signed || strings.EqualFold(word, "true"))
+		// netCDF4-python up to 1.6.2 takes any text for true, even "false".
+		if word != "" && !own && !(signed && v.v.Type == cdf3.Byte) {
 			fmt.Fprintf(b, "        String %s %s;\n", unsignedAttr, quote(word))
 		}
 		if v.v.Type == cdf3.Char && v.why == "" {
@@ -80,8 +87,8 @@ func attrType(t cdf3.Type, values []byte) string {
 	return name
 }
 
-// writeAttrs writes attributes. unsigned means that bytes are those of a variable with unsigned values.
-func writeAttrs(b *bufio.Writer, list []cdf3.Attr, unsigned bool) {
+// writeAttrs writes attributes. plain means that bytes are sent as those of DAP2, whatever their sign.
+func writeAttrs(b *bufio.Writer, list []cdf3.Attr, plain bool) {
 	seen := make(map[string]bool, len(list))
 	for i := range list {
 		a := &list[i]
@@ -90,7 +97,7 @@ func writeAttrs(b *bufio.Writer, list []cdf3.Attr, unsigned bool) {
 		}
 		seen[a.Name] = true
 		t := a.Type
-		if t == cdf3.Byte && unsigned {
+		if t == cdf3.Byte && plain {
 			t = cdf3.UByte
 		}
 		fmt.Fprintf(b, "        %s %s ", attrType(t, a.Values), escape(a.Name))

@@ -88,7 +88,7 @@ func (d *Dataset) Form(w io.Writer, f *Form) error {
 		return err
 	}
 	b.WriteString("</pre>\n<h2>Attributes</h2>\n<pre tabindex=\"0\">")
-	if err := d.DAS(escaper{b}); err != nil {
+	if err := d.DAS(escaper{b}, false); err != nil {
 		return err
 	}
 	b.WriteString("</pre>\n</body></html>\n")

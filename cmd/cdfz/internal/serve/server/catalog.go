@@ -67,7 +67,7 @@ type (
 	}
 )
 
-// The same as JSON. Members are only added. Addresses are relative to that of the catalogue.
+// The same as JSON. Members are only added. Addresses are relative to that of the catalogue, or begin with Options.Base.
 type (
 	jsonCatalog struct {
 		Path     string        `json:"path"`
@@ -121,20 +121,24 @@ func (s *Server) serveCatalog(w http.ResponseWriter, r *http.Request, name strin
 		s.fail(w, err)
 		return
 	}
+	root := s.opts.Base
+	if root == "" {
+		root = up(r)
+	}
 	h := w.Header()
 	if file == "catalog.json" {
 		h.Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(catalogJSON(dir, up(r), list))
+		_ = json.NewEncoder(w).Encode(catalogJSON(dir, root, list))
 		return
 	}
 	h.Set("Content-Type", "application/xml")
 	fmt.Fprint(w, xml.Header)
 	e := xml.NewEncoder(w)
 	e.Indent("", "  ")
-	_ = e.Encode(catalogXML(dir, up(r), list))
+	_ = e.Encode(catalogXML(dir, root, list))
 }
 
-// catalogXML makes a catalogue. root leads from its address to that of the server.
+// catalogXML makes a catalogue. root is the address of the server, absolute or relative to that of the catalogue.
 func catalogXML(dir, root string, list []*found) *xmlCatalog {
 	folder := path.Join("/", dir)
 	c := &xmlCatalog{

@@ -46,6 +46,9 @@ type Options struct {
 	// Hosts are names of the server. Requests for others, other than localhost and IP
 	// addresses, get status 421: pages of other sites cannot read what is served here.
 	Hosts []string
+	// Base is the URL of the server, with a slash at its end, that the addresses in catalogues begin with. "" makes
+	// them relative.
+	Base string
 	// Log, if not nil, gets a line in the Combined Log Format for each request, with the
 	// seconds that it took at the end. Each line is one call of Write.
 	Log io.Writer

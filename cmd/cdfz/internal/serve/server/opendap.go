@@ -47,7 +47,8 @@ func (s *Server) serveDAP(w http.ResponseWriter, r *http.Request, name string) {
 	h.Set("Content-Description", kind)
 	switch kind {
 	case "dods_das":
-		s.endDAP(w, f, set.DAS(w))
+		h.Set("Vary", "User-Agent")
+		s.endDAP(w, f, set.DAS(w, dap.TakesSigned(r.UserAgent())))
 		return
 	case "dods_form":
 		s.endDAP(w, f, s.sendForm(w, r, f, set))

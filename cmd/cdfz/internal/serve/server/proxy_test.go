@@ -142,3 +142,16 @@ func TestBelowPath(t *testing.T) {
 		}
 	}
 }
+
+// TestBase has the address of the proxy in catalogues.
+func TestBase(t *testing.T) {
+	dir := folder(t, map[string][]byte{"sub/a.nc": classic(t, "cdf2_climate")["cdf2_climate.nc"]})
+	_, at := start(t, dir, &Options{Base: "https://data.example.org/data/"})
+	for _, name := range []string{"/catalog/sub/catalog.xml", "/catalog/sub/catalog.json", "/catalog.xml", "/catalog.json"} {
+		links := linksOf(t, get(t, at+name))
+		require.NotEmpty(t, links)
+		for _, link := range links {
+			require.True(t, strings.HasPrefix(link, "https://data.example.org/data/"), link)
+		}
+	}
+}
