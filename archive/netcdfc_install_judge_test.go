@@ -77,7 +77,7 @@ assert nc.nc_inq_nvars(id, ctypes.byref(n)) == 0
 print(n.value)`))
 }
 
-// otherFormat registers a format of its own in the slot that OTHER_UDF names.
+// otherFormat registers another format in the slot that OTHER_UDF names.
 const otherFormat = `
 #include <stdlib.h>
 #include <netcdf.h>

@@ -38,7 +38,7 @@ import (
 //   - A block "python" with ">>>" is a session. One whose first line is "# NAME.py" is a file, as one of C that
 //     begins with "/* NAME.c */". Others are run, after the imports of those before them.
 //   - The comment "<!-- another folder -->" before a block marks an alternative, which cannot follow the others: it
-//     is run in a folder of its own, with what the page has at its beginning.
+//     is run in another folder, which has what the page begins with.
 //   - "<!-- not run: REASON -->" before a block of commands is for what needs another machine, or minutes.
 //   - Blocks of other kinds, such as "crontab" and "text", have no commands.
 //

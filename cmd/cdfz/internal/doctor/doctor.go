@@ -38,7 +38,7 @@ type finding struct {
 type doctor struct {
 	ctx context.Context
 	run *cli.Run
-	dir string // the folder; "" if there is none
+	dir string // the folder, or ""
 	err error  // why
 }
 

@@ -19,7 +19,7 @@ const (
 )
 
 // up returns the way from the address of a request to the root of the server. Links are relative, because a
-// proxy may have put the server below a path of its own, which it does not tell.
+// proxy may show the server below a path, and does not tell which.
 func up(r *http.Request) string {
 	return strings.Repeat("../", strings.Count(r.URL.EscapedPath(), "/")-1)
 }

@@ -54,7 +54,7 @@ func New(src string, opts *Options) (*Server, error) {
 	setDefault(&o.Cache, DefaultCache)
 	setDefault(&o.Requests, DefaultRequests)
 	setDefault(&o.Conns, DefaultConns)
-	// The other half is for archives, of which each request needs one, or some of joined files.
+	// Each request needs an archive, or several of joined files: they get the other half.
 	o.Conns = int(min(int64(o.Conns), max(1, kept.MaxOpen()/2)))
 	o.Requests = int(min(int64(o.Requests), max(1, kept.MaxOpen()/4)))
 	setDefault(&o.Time, DefaultTime)
