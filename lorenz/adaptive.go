@@ -122,9 +122,6 @@ func (c *coder[T]) tryAdaptive(s *shape, dst, raw []byte, x *candidate[T]) []byt
 		return c.write(s, dst, raw, &other, other.pred.Layout(s.n), false)
 	}
 	best := cost(x.pred, &many)
-	if s.adaptive.hopeless > 0 && s.best.form == formContexts && best > s.adaptive.hopeless*8*float64(most-c.head) {
-		return dst
-	}
 	a.all = a.all[:0]
 	for _, p := range c.probe.candidates(s) {
 		if x.u != nil || !p.IsFloat() {

@@ -160,8 +160,6 @@ type adaptiveLimits struct {
 	dense  bool // even if residuals are not sparse
 	sample int  // residuals on which its length is estimated
 	each   bool // it is estimated for sparse residuals, too
-
-	hopeless float64 // share of the limit from which on it is not tried where the best other mode is contexts; 0 for never
 }
 
 // contextLimits are when the mode contexts is tried.
