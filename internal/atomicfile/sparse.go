@@ -12,7 +12,7 @@ type Sparse string
 const (
 	SparseNever  Sparse = "never"  // all bytes are written; also the zero value
 	SparseAuto   Sparse = "auto"   // holes where bytes are zero, on file systems that have holes
-	SparseAlways Sparse = "always" // the same on all file systems, some of which write the zeros
+	SparseAlways Sparse = "always" // also on file systems that write the zeros of a hole
 )
 
 // holeUnit is the room that file systems give out at once, or a fraction of it. Zeros are left out of

@@ -51,7 +51,7 @@ func New[K comparable, V io.Closer](limits Limits) *Pool[K, V] {
 	return p
 }
 
-// Use adds a use to the item of a key, which the caller must Release. It returns nil if there is none.
+// Use adds a use to the item of a key, or returns nil if there is none. The caller must Release the item.
 func (p *Pool[K, V]) Use(key K) *Item[K, V] {
 	p.mu.Lock()
 	defer p.mu.Unlock()
