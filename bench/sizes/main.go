@@ -4,7 +4,8 @@
 //	go run ./bench/sizes [flags] FILE...
 //
 // Files may be compressed with gzip or xz. Means are geometric. Files that a program does not archive are
-// left out. -parts prints what parts of plan and manifest cost.
+// left out. -parts prints what parts of plan and manifest cost. -presets compares presets instead of programs,
+// with the processor time of archive and verify.
 package main
 
 import (
@@ -33,13 +34,15 @@ var (
 	preset   = flag.String("preset", "default", "preset of all archives")
 	manifest = flag.String("manifest", "", "JSON with the sizes that peers reach: {\"files\":[{\"file\":NAME,\"peers\":{PEER:BYTES}}]}")
 	parts    = flag.Bool("parts", false, "print what parts of plan and manifest cost")
+	presets  = flag.String("presets", "", "compare these presets with the first one, as in 'portable default', and print nothing else")
+	rounds   = run.Rounds(3)
 )
 
 // classes are the lengths of netCDF files in bytes.
 var classes = []struct {
 	name string
 	most int64
-}{{"below 16 KiB", 16 << 10}, {"to 256 KiB", 256 << 10}, {"longer", math.MaxInt64}}
+}{{"below 16 KiB", 16 << 10}, {"to 256 KiB", 256 << 10}, {"to 8 MiB", 8 << 20}, {"longer", math.MaxInt64}}
 
 func classOf(size int64) int {
 	for i, c := range classes {
@@ -60,6 +63,12 @@ func main() {
 			return err
 		}
 		rep := run.NewReport()
+		if *presets != "" {
+			if err := comparePresets(ctx, rep, program, names, strings.Fields(*presets)); err != nil {
+				return err
+			}
+			return rep.Save()
+		}
 		made, err := archiveAll(ctx, program, names)
 		if err != nil {
 			return err
@@ -127,14 +136,14 @@ func archiveAll(ctx context.Context, program string, names []string) (map[string
 }
 
 // ratios are ratios of sizes, by class.
-type ratios [3][]float64
+type ratios [4][]float64
 
 func (r *ratios) add(size int64, ratio float64) {
 	i := classOf(size)
 	r[i] = append(r[i], ratio)
 }
 
-func (r *ratios) all() []float64 { return slices.Concat(r[0], r[1], r[2]) }
+func (r *ratios) all() []float64 { return slices.Concat(r[:]...) }
 
 // mean is the geometric mean, or NaN for no values.
 func mean(list []float64) float64 {
@@ -181,21 +190,36 @@ func compare(rep *run.Report, before, now map[string]made) {
 	rep.Printf("the largest ratio is %.3f, of %s\n", worst, filepath.Base(name))
 }
 
-// reached are the sizes that peers reach for a file.
-type reached struct {
-	File  string
-	Peers map[string]int64
+// readPeers returns the sizes that peers reach, by the name of the file and that of the peer.
+func readPeers() (map[string]map[string]int64, error) {
+	if *manifest == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(*manifest)
+	if err != nil {
+		return nil, err
+	}
+	var list struct {
+		Files []struct {
+			File  string
+			Peers map[string]int64
+		}
+	}
+	if err := json.Unmarshal(text, &list); err != nil {
+		return nil, fmt.Errorf("%s: %w", *manifest, err)
+	}
+	by := map[string]map[string]int64{}
+	for _, f := range list.Files {
+		by[f.File] = f.Peers
+	}
+	return by, nil
 }
 
 // againstPeers prints the sizes relative to those of peers.
 func againstPeers(rep *run.Report, now map[string]made) error {
-	text, err := os.ReadFile(*manifest)
+	peers, err := readPeers()
 	if err != nil {
 		return err
-	}
-	var list struct{ Files []reached }
-	if err := json.Unmarshal(text, &list); err != nil {
-		return fmt.Errorf("%s: %w", *manifest, err)
 	}
 	byPeer := map[string]*ratios{}
 	best := &ratios{}
@@ -205,12 +229,12 @@ func againstPeers(rep *run.Report, now map[string]made) error {
 	}
 	var behind []loss
 	for file, a := range now {
-		i := slices.IndexFunc(list.Files, func(f reached) bool { return f.File == filepath.Base(file) })
-		if i < 0 || len(list.Files[i].Peers) == 0 {
+		sizes := peers[filepath.Base(file)]
+		if len(sizes) == 0 {
 			continue
 		}
 		least, winner := int64(math.MaxInt64), ""
-		for peer, n := range list.Files[i].Peers {
+		for peer, n := range sizes {
 			if byPeer[peer] == nil {
 				byPeer[peer] = &ratios{}
 			}
