@@ -54,10 +54,13 @@ func (b *Builder) Close() {
 func (b *Builder) Add(rows []Row) error {
 	b.rows = append(b.rows, rows...)
 	for i := range rows {
-		// Attributes of the file are one text for all of its rows.
+		// Attributes of the file are one text for all of its rows, and so are points.
 		b.text += rowLen + rows[i].text()
 		if i > 0 {
 			b.text -= len(rows[i].FileAttributes)
+			if p := rows[i].Points; p != nil && p == rows[i-1].Points {
+				b.text -= len(p.text)
+			}
 		}
 	}
 	if b.text < b.spills {

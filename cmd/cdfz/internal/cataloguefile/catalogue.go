@@ -3,6 +3,7 @@
 //
 //	describe.go  a file to rows
 //	cover.go     what the coordinates of a variable cover
+//	points.go    the single places of a variable
 //	attrs.go     attributes as JSON
 //	build.go     rows and parts to a catalogue, in bounded memory
 //	columns.go   the columns of rows in Parquet
@@ -50,6 +51,8 @@ type Row struct {
 	Filters        string // as -F takes them; null without blocks
 	// Proved is when the archive was last proved, in microseconds since 1970.
 	Proved int64
+	// Points are the single places of the variable if it has several, such as stations. The box is around them.
+	Points *Points
 }
 
 // Name returns the path or URL of the file in its own bytes.
@@ -78,10 +81,11 @@ func (r *Row) compare(o *Row) int {
 	return int(r.Number) - int(o.Number)
 }
 
-// The key of the metadata of Parquet that makes a file a catalogue, and the version of the format.
+// The key of the metadata of Parquet that makes a file a catalogue, and the version of the format. Version 2 has
+// added the column points.
 const (
 	formatKey     = "cdfz_catalogue"
-	formatVersion = "1"
+	formatVersion = "2"
 )
 
 // maxRow bounds the texts of a row in bytes. Builder keeps it, and Reader checks it.

@@ -11,6 +11,9 @@ type column struct {
 	take func(r *Row, values []parquet.Value)
 }
 
+// columns1 is the number of columns of format 1, which are the first ones.
+const columns1 = 27
+
 // columns are those of all catalogues of this format, in their order.
 var columns = []column{
 	words("path", parquet.Required, func(r *Row) *string { return &r.Path }),
@@ -42,6 +45,7 @@ var columns = []column{
 	truth("lon_circle", func(r *Row) *bool { return &r.LonCircle }),
 	words("filters", parquet.Optional, func(r *Row) *string { return &r.Filters }),
 	integer("proved", parquet.Micros, parquet.Optional, func(r *Row) *int64 { return &r.Proved }),
+	points("points"),
 }
 
 // sorted are the columns by which rows are in order.
@@ -103,6 +107,17 @@ func double(name string, at func(r *Row) **float64) column {
 			return values
 		},
 		func(r *Row, values []parquet.Value) { *at(r) = new(values[0].Double) }}
+}
+
+func points(name string) column {
+	return column{parquet.Column{Name: name, Kind: parquet.JSON, Repetition: parquet.Optional, Dictionary: true, Unbounded: true},
+		func(values []parquet.Value, r *Row) []parquet.Value {
+			if r.Points != nil {
+				values = append(values, parquet.Value{Text: r.Points.text})
+			}
+			return values
+		},
+		func(r *Row, values []parquet.Value) { r.Points = &Points{text: values[0].Text} }} // Reader parses it
 }
 
 func truth(name string, at func(r *Row) *bool) column {

@@ -37,8 +37,14 @@ type coverage struct {
 	kinds  map[int]kind   // of the variables that were looked at
 	times  map[int]*timeRange
 	angles map[int]*angleRange
-	left   int64    // values that may still be read
-	notes  []string // about times that cannot be read
+	// feature is what the file tells about the kind of its places, in small letters, and mesh whether a variable is on
+	// the mesh of UGRID.
+	feature string
+	mesh    bool
+	single  map[int]bool // latitudes that were looked at: whether their values are at single places
+	places  map[[2]int]*places
+	left    int64    // values that may still be read
+	notes   []string // about times that cannot be read
 }
 
 // kind is what the values of a coordinate are.
@@ -58,7 +64,7 @@ type angleRange struct {
 }
 
 func newCoverage(ctx context.Context, src slab.Source) *coverage {
-	c := &coverage{ctx: ctx, src: src, h: src.Header(), byName: map[string]int{}, axes: map[int]int{}, kinds: map[int]kind{}, times: map[int]*timeRange{}, angles: map[int]*angleRange{}, left: maxFile}
+	c := &coverage{ctx: ctx, src: src, h: src.Header(), byName: map[string]int{}, axes: map[int]int{}, kinds: map[int]kind{}, times: map[int]*timeRange{}, angles: map[int]*angleRange{}, single: map[int]bool{}, places: map[[2]int]*places{}, left: maxFile}
 	for i := range c.h.Vars {
 		v := &c.h.Vars[i]
 		if _, ok := c.byName[v.Name]; ok {
@@ -70,6 +76,7 @@ func newCoverage(ctx context.Context, src slab.Source) *coverage {
 		}
 	}
 	c.findLone()
+	c.findFeature()
 	return c
 }
 
@@ -90,9 +97,7 @@ func (c *coverage) findLone() {
 		case longitude:
 			found[1] = append(found[1], i)
 		default:
-			if units := v.Attr("units"); units == nil || len(units.Values) > maxUnits {
-				continue
-			} else if _, err := cf.UnitsOf(c.h, i); err != nil {
+			if !c.isTime(i) {
 				continue
 			}
 			if times = append(times, i); v.Attr("axis").Text() == "T" || v.Attr("standard_name").Text() == "time" {
@@ -110,19 +115,22 @@ func (c *coverage) findLone() {
 	}
 }
 
-// maxUnits bounds the length of units that are read for findLone.
+// maxUnits bounds the length of units and other attributes that are read of all variables.
 const maxUnits = 256
 
 // cover fills in the times and the box of variable number num.
 func (c *coverage) cover(r *Row, num int) error {
 	var t *timeRange
 	var lat, lon *angleRange
+	var pair [2]int // their numbers
 	for _, k := range c.coordinates(num) {
 		var err error
 		switch kind := c.kind(k); {
 		case kind == latitude && lat == nil:
+			pair[0] = k
 			lat, err = c.angle(k, latitudes)
 		case kind == longitude && lon == nil:
+			pair[1] = k
 			lon, err = c.angle(k, longitudes)
 		case kind == other && t == nil:
 			t, err = c.time(k)
@@ -133,6 +141,15 @@ func (c *coverage) cover(r *Row, num int) error {
 	}
 	if t != nil {
 		r.Calendar, r.TimeStart, r.TimeEnd = t.calendar, t.start, t.end
+	}
+	if lat != nil && lon != nil {
+		p, err := c.placesOf(pair[0], pair[1])
+		if err != nil {
+			return err
+		}
+		if p != nil {
+			r.Points, lat, lon = p.points, p.lat, p.lon
+		}
 	}
 	if lat != nil {
 		r.LatMin, r.LatMax = &lat.lo, &lat.hi
@@ -300,12 +317,16 @@ func (c *coverage) read(k int, isTime bool) ([]float64, error) {
 	return values, nil
 }
 
+func isLatitude(x float64) bool { return math.Abs(x) <= 90 }
+
+func isLongitude(x float64) bool { return math.Abs(x) <= maxLongitude }
+
 // latitudes returns the range of the latitudes. Values that are no latitudes are ignored: files have numbers
 // such as 9999 for missing ones without naming them.
 func latitudes(values []float64) *angleRange {
 	r := &angleRange{lo: math.Inf(1), hi: math.Inf(-1)}
 	for _, x := range values {
-		if math.Abs(x) <= 90 {
+		if isLatitude(x) {
 			r.lo, r.hi = min(r.lo, x), max(r.hi, x)
 		}
 	}
@@ -324,7 +345,7 @@ const maxLongitude = 720
 func longitudes(values []float64) *angleRange {
 	all := values[:0] // there may be millions
 	for _, x := range values {
-		if math.Abs(x) <= maxLongitude {
+		if isLongitude(x) {
 			all = append(all, x)
 		}
 	}

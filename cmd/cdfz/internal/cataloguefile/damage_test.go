@@ -110,9 +110,9 @@ func TestOthers(t *testing.T) {
 	_, err = read(other.Bytes())
 	require.EqualError(t, err, "catalogue: expected a catalogue of cdfz, found a Parquet file with other columns")
 	other.Reset()
-	require.NoError(t, parquet.Write(&other, []x{{1}}, parquet.KeyValueMetadata(formatKey, "2")))
+	require.NoError(t, parquet.Write(&other, []x{{1}}, parquet.KeyValueMetadata(formatKey, "3")))
 	_, err = read(other.Bytes())
-	require.ErrorContains(t, err, `expected format 1, found "2": a catalogue of a later version`)
+	require.ErrorContains(t, err, `expected format 1 or 2, found "3": a catalogue of a later version`)
 	_, err = read([]byte("CDF\x01 and more than 12 bytes"))
 	require.ErrorIs(t, err, ErrNotCatalogue)
 	_, err = read(nil)
@@ -128,6 +128,12 @@ func TestOthers(t *testing.T) {
 		"expected 0 lengths of dimensions, found 1":  {{Path: "a", Shape: []int64{1}}},
 		"expected both ends of the box, found one":   {{Path: "a", LatMin: ptr(0)}},
 		"expected the path of a file, found \"a\\x0": {{Path: "a\x00"}},
+		"expected a MultiPoint of GeoJSON, found":    {{Path: "a", Points: &Points{text: `{"type":"Point","coordinates":[1,2]}`}}},
+		"expected 1 to 1000 points, found 0":         {{Path: "a", Points: &Points{text: `{"type":"MultiPoint"}`}}},
+		"expected 1 to 1000 points, found 1001":      {{Path: "a", Points: newPoints(make([][2]float64, 1001))}},
+		"a latitude, found [1 91]":                   {{Path: "a", Points: newPoints([][2]float64{{1, 91}})}},
+		"a latitude, found [181 1]":                  {{Path: "a", Points: newPoints([][2]float64{{181, 1}})}},
+		"a latitude, found [1 2 3]":                  {{Path: "a", Points: &Points{text: `{"type":"MultiPoint","coordinates":[[1,2,3]]}`}}},
 	} {
 		var b bytes.Buffer
 		w := newWriter(&b)
@@ -139,16 +145,15 @@ func TestOthers(t *testing.T) {
 		require.ErrorContains(t, err, text)
 	}
 	// Other encodings and compressions of Parquet are refused.
-	rows, judged := fileRows("a", 3), parquet.SchemaOf(judgedRow{})
+	rows, schema := fileRows("a", 3), parquet.SchemaOf(judgedRow{})
 	for text, o := range map[string][]parquet.WriterOption{
 		"expected pages compressed with zstd, found": {parquet.Compression(&parquet.Snappy)},
 		"expected a page of version 1":               {parquet.Compression(&parquet.Zstd), parquet.DataPageVersion(2)},
 	} {
 		var b bytes.Buffer
-		w := parquet.NewWriter(&b, append(o, judged, parquet.KeyValueMetadata(formatKey, formatVersion))...)
+		w := parquet.NewWriter(&b, append(o, schema, parquet.KeyValueMetadata(formatKey, formatVersion))...)
 		for i := range rows {
-			r := judgedRow(rows[i])
-			_, err := w.WriteRows([]parquet.Row{judged.Deconstruct(nil, &r)})
+			_, err := w.WriteRows([]parquet.Row{schema.Deconstruct(nil, judged(&rows[i]))})
 			require.NoError(t, err)
 		}
 		require.NoError(t, w.Close())

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -149,16 +150,26 @@ func ParseBox(s string) (*Box, error) {
 	return b, nil
 }
 
-// meets reports whether the box of a row has a place in this one. A variable without one of the coordinates
-// meets nothing.
+// meets reports whether a row has a place in the box: one of its points, or else one of its own box. A variable
+// without one of the coordinates meets nothing.
 func (b *Box) meets(r *Row) bool {
+	if r.Points != nil {
+		return slices.ContainsFunc(r.Points.at, func(p [2]float64) bool {
+			return p[1] >= b.south && p[1] <= b.north && b.reaches(p[0], p[0])
+		})
+	}
 	if r.LatMin == nil || r.LonMin == nil || *r.LatMax < b.south || *r.LatMin > b.north {
 		return false
 	}
-	if r.LonCircle || b.east-b.west >= 360 {
+	return r.LonCircle || b.reaches(*r.LonMin, *r.LonMax)
+}
+
+// reaches reports whether the box has one of the longitudes from west to east, on any turn.
+func (b *Box) reaches(west, east float64) bool {
+	if b.east-b.west >= 360 {
 		return true
 	}
-	// The first place of the row that is not west of the box, after turns of 360 degrees.
-	turns := math.Ceil((b.west - *r.LonMax) / 360)
-	return *r.LonMin+360*turns <= b.east
+	// The first place that is not west of the box, after turns of 360 degrees.
+	turns := math.Ceil((b.west - east) / 360)
+	return west+360*turns <= b.east
 }

@@ -46,7 +46,8 @@ func classed(err error) error {
 type Reader struct {
 	file   *parquet.File
 	rows   *parquet.Rows
-	last   Row // that Next returned
+	last   Row     // that Next returned
+	points *Points // of the last row that has some: all variables of a file may have the same
 	failed error
 }
 
@@ -59,13 +60,15 @@ func Open(r io.ReaderAt, size int64) (*Reader, error) {
 	if err != nil {
 		return nil, classed(err)
 	}
+	columns := schema()
 	switch v, ok := f.Meta(formatKey); {
 	case !ok:
 		return nil, &notCatalogue{"another Parquet file"}
+	case v == "1":
+		columns = columns[:columns1]
 	case v != formatVersion:
-		return nil, fmt.Errorf("catalogue: expected format %s, found %.20q: a catalogue of a later version of cdfz", formatVersion, v)
+		return nil, fmt.Errorf("catalogue: expected format 1 or %s, found %.20q: a catalogue of a later version of cdfz", formatVersion, v)
 	}
-	columns := schema()
 	if !f.Has(columns) {
 		return nil, &notCatalogue{"a Parquet file with other columns"}
 	}
@@ -105,7 +108,7 @@ func (c *Reader) next(r *Row) error {
 	if err != nil {
 		return classed(err)
 	}
-	for i := range columns {
+	for i := range row { // a catalogue of format 1 has fewer
 		if values := row[i]; len(values) > maxDims {
 			return damage("expected at most %d dimensions, found %d", maxDims, len(values))
 		} else if len(values) > 0 || columns[i].Repetition == parquet.List {
@@ -115,7 +118,16 @@ func (c *Reader) next(r *Row) error {
 	if text := r.text(); text > maxRow {
 		return damage("expected a row of at most %d bytes, found %d", maxRow, text)
 	}
-	return r.check()
+	if err := r.check(); err != nil || r.Points == nil {
+		return err
+	}
+	if c.points == nil || c.points.text != r.Points.text {
+		if c.points, err = parsePoints(r.Points.text); err != nil {
+			return fmt.Errorf("%.200s: %w", r.Path, err)
+		}
+	}
+	r.Points = c.points
+	return nil
 }
 
 // check checks the values of a row that others rely on.

@@ -26,7 +26,10 @@ type Item struct {
 
 	start, end date
 	lat, lon   *angleRange
-	held       int // bytes of the variables
+	points     pointSet // the places of all variables, unless one has others
+	last       *Points  // that were added
+	hasArea    bool     // a variable has more than single places, or there are too many of these
+	held       int      // bytes of the variables
 }
 
 // fileExtension is the STAC extension for the sizes of files.
@@ -121,7 +124,7 @@ func (m *Item) Add(r *Row) {
 	}
 	m.addTimes(r)
 	if r.LatMin != nil && r.LatMax != nil && r.LonMin != nil && r.LonMax != nil {
-		m.addBox(&angleRange{lo: *r.LatMin, hi: *r.LatMax}, &angleRange{*r.LonMin, *r.LonMax, r.LonCircle})
+		m.addBox(&angleRange{lo: *r.LatMin, hi: *r.LatMax}, &angleRange{*r.LonMin, *r.LonMax, r.LonCircle}, r.Points)
 	}
 }
 
@@ -162,8 +165,24 @@ func instant(d date) string {
 	return s + "Z"
 }
 
-// addBox extends the box.
-func (m *Item) addBox(lat, lon *angleRange) {
+// addPlaces adds the points of a variable, or the box of one that has none.
+func (m *Item) addPlaces(lat, lon *angleRange, points *Points) {
+	switch {
+	case m.hasArea || points != nil && points == m.last:
+	case points != nil:
+		m.last = points
+		for _, p := range points.at {
+			m.hasArea = m.hasArea || !m.points.add(p)
+		}
+	case lat.lo == lat.hi && lon.lo == lon.hi:
+		m.hasArea = !m.points.add(point(lat.lo, lon.lo))
+	default:
+		m.hasArea = true
+	}
+}
+
+// addBox extends the box and the geometry. Points are nil for a variable that has a box alone.
+func (m *Item) addBox(lat, lon *angleRange, points *Points) {
 	for _, x := range []float64{lat.lo, lat.hi, lon.lo, lon.hi} {
 		if math.IsNaN(x) || math.Abs(x) > 1080 {
 			return // no angles on a map
@@ -172,6 +191,7 @@ func (m *Item) addBox(lat, lon *angleRange) {
 	if lat.lo > 90 || lat.hi < -90 {
 		return
 	}
+	m.addPlaces(lat, lon, points)
 	if m.lat == nil {
 		m.lat, m.lon = lat, lon
 	} else {
@@ -189,8 +209,15 @@ func (m *Item) addBox(lat, lon *angleRange) {
 		}
 	}
 	m.Box = []float64{west, south, east, north}
-	if west == east && south == north {
+	switch {
+	case west == east && south == north:
 		m.Geometry = &geometry{"Point", []float64{west, south}}
+		return
+	case !m.hasArea && len(m.points.at) == 1:
+		m.Geometry = &geometry{"Point", m.points.at[0]}
+		return
+	case !m.hasArea:
+		m.Geometry = &geometry{"MultiPoint", m.points.at}
 		return
 	}
 	m.Geometry = &geometry{Type: "MultiPolygon"}

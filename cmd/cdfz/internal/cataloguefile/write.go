@@ -38,6 +38,9 @@ func (r *Row) text() int {
 	for _, s := range r.Dimensions {
 		n += len(s)
 	}
+	if r.Points != nil {
+		n += len(r.Points.text)
+	}
 	return n
 }
 

@@ -53,9 +53,10 @@ one must match.
 
 --time takes a year, a month, a day or a range of them, such as 1987, 1987-01..1988-06 or
 1987.., and finds variables with times in it: from the first to the last, without a look at
-gaps. --bbox finds variables whose box overlaps with W,S,E,N in degrees. -10 and 350 are the
-same longitude, and a box with W greater than E, such as 170,-10,-170,10, goes across the date
-line. Variables without times, or without latitudes and longitudes, are not found then. --attr
+gaps. --bbox finds variables with places in W,S,E,N in degrees: one of their points, if they are
+at up to 1,000 stations, profiles or other single places, or else a box that overlaps with this
+one. -10 and 350 are the same longitude, and a box with W greater than E, such as
+170,-10,-170,10, goes across the date line. Variables without times, or without latitudes and longitudes, are not found then. --attr
 NAME=VALUE compares an attribute of the variable or else of the file, as a number or with VALUE
 as a pattern.
 
@@ -84,7 +85,7 @@ The exit code is 1 if nothing is found.`,
 	cli.Flags(cmd, "Conditions", func(f *pflag.FlagSet) {
 		f.StringArrayVar(&v.catalogues, "catalogue", nil, "search `CAT.parquet`; repeatable")
 		f.Var(&parsed{"TIME", func(s string) (err error) { v.query.Times, err = cataloguefile.ParseTimes(s); return err }}, "time", "find times in a year, month, day or FROM..TO")
-		f.Var(&parsed{"W,S,E,N", func(s string) (err error) { v.query.Box, err = cataloguefile.ParseBox(s); return err }}, "bbox", "find boxes that overlap with this one, in degrees")
+		f.Var(&parsed{"W,S,E,N", func(s string) (err error) { v.query.Box, err = cataloguefile.ParseBox(s); return err }}, "bbox", "find places in this box, in degrees")
 		f.StringArrayVar(&v.query.StandardNames, "standard-name", nil, "find this standard_name, or those that match a `PATTERN`; repeatable")
 		f.Var(&parsed{"NAME=VALUE", func(s string) error {
 			c, err := cataloguefile.ParseAttribute(s)
@@ -299,6 +300,7 @@ type row struct {
 	LonMin       *float64 `json:"lon_min,omitempty"`
 	LonMax       *float64 `json:"lon_max,omitempty"`
 	LonCircle    bool     `json:"lon_circle,omitempty"`
+	Points       int      `json:"points,omitempty"`
 	Filters      string   `json:"filters,omitempty"`
 	Proved       string   `json:"proved,omitempty"`
 }
@@ -309,6 +311,9 @@ func jsonOf(r *cataloguefile.Row) *row {
 		Variable: r.Variable, Type: r.Type, Dims: r.Dimensions, Shape: r.Shape, Units: r.Units, StandardName: r.StandardName, LongName: r.LongName,
 		Calendar: r.Calendar, TimeStart: r.TimeStart, TimeEnd: r.TimeEnd, LatMin: r.LatMin, LatMax: r.LatMax, LonMin: r.LonMin, LonMax: r.LonMax,
 		LonCircle: r.LonCircle, Filters: r.Filters,
+	}
+	if r.Points != nil {
+		o.Points = r.Points.Len()
 	}
 	if r.Proved != 0 {
 		o.Proved = time.UnixMicro(r.Proved).UTC().Format(time.RFC3339)
