@@ -1,11 +1,13 @@
-# Prints what UDUNITS and cftime take units of time for. Reads lines of units, and prints the time
-# of 1.5 units in seconds since 2000-01-01 of the standard calendar, as UDUNITS and as cftime
+# Prints what UDUNITS, cftime and xarray take units of time for. Reads lines of units, and prints the
+# time of 1.5 units in seconds since 2000-01-01 of the standard calendar, as UDUNITS, cftime and xarray
 # compute it, or "-".
 import ctypes
 import sys
 import warnings
 
 import cftime
+import numpy as np
+from xarray.coding import times
 
 warnings.simplefilter("ignore")
 udunits = ctypes.CDLL("libudunits2.so.0")
@@ -34,6 +36,16 @@ def by_cftime(units):
         return "-"
 
 
+def by_xarray(units):
+    try:
+        t = times.decode_cf_datetime(np.array([NUMBER]), units, "standard")[0]
+    except Exception:
+        return "-"
+    if isinstance(t, np.datetime64):
+        return "%.6f" % ((t - np.datetime64("2000-01-01", "ns")) / np.timedelta64(1, "s"))
+    return "%.6f" % (t - epoch).total_seconds()
+
+
 for line in sys.stdin:
     units = line.rstrip("\n")
-    print(by_udunits(units), by_cftime(units))
+    print(by_udunits(units), by_cftime(units), by_xarray(units))
