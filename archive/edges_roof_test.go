@@ -9,14 +9,14 @@ import (
 )
 
 // beside are the folders in cmd/cdfz/internal that are no verbs.
-var beside = []string{"cataloguefile", "choices", "cli", "formats", "fusefs", "latin", "parquet"}
+var beside = []string{"cataloguefile", "choices", "cli", "formats", "fusefs", "parquet"}
 
 // roof lists the packages that each package in cmd/cdfz/internal may import, where ./ stands for that folder. A
 // package may also import what lies below it, and a verb cli and what lies below cli. These are left out.
 var roof = map[string][]string{
 	// What several verbs use.
-	"cataloguefile": {"archive", "cdf3", "cf", "internal/atomicfile", "./latin", "./parquet", "slab"}, // catalogue and find
-	"choices":       {"archive", "cdf3", "filters", "lorenz"},                                         // info and the page of serve
+	"cataloguefile": {"archive", "cdf3", "cf", "internal/atomicfile", "internal/latin", "./parquet", "slab"}, // catalogue and find
+	"choices":       {"archive", "cdf3", "filters", "lorenz"},                                                // info and the page of serve
 	"cli":           {"archive", "archive/parity", "cdf3", "internal/hdf5plugin", "filters", "internal/atomicfile", "internal/kept", "internal/observer", "internal/runlog", "internal/storage", "remote", "internal/s3", "internal/discovery"},
 	"cli/chains": {"archive", "cdf3", "./cli", "./cli/display", "./cli/terminal", "filters",
 		"internal/spec", "internal/discovery"},
@@ -39,20 +39,19 @@ var roof = map[string][]string{
 	"cli/stop":        {},
 	"cli/terminal":    {"archive", "cdf3", "./cli/display", "./cli/stop", "internal/nofollow", "internal/urls", "remote"},
 	"cli/unpack":      {"./cli", "./cli/fileio", "./cli/receiptfile", "internal/atomicfile", "remote"},
-	"formats":         {"cdf3", "cf", "./latin", "slab"}, // get and the page of serve; what lies below is export's
-	"formats/hdf5":    {},                                // the format, for any data
+	"formats":         {"cdf3", "cf", "internal/latin", "slab"}, // get and the page of serve; what lies below is export's
+	"formats/hdf5":    {},                                       // the format, for any data
 	"formats/netcdf4": {"archive", "cdf3", "./formats/hdf5", "filters", "internal/ioat", "internal/pipeline"},
 	"formats/refs":    {"archive", "archive/joined", "filters", "internal/atomicfile", "./parquet"},
 	"formats/zarr":    {"archive", "cdf3", "filters", "filters/all", "internal/atomicfile"},                                                                           // writes blosc
 	"fusefs":          {"archive", "archive/archivefs", "archive/archivefs/joinedfiles", "internal/ahead", "internal/nofollow", "internal/retry", "internal/storage"}, // mount and run
-	"latin":           {},                                                                                                                                             // text for catalogues, get and the page of serve
 	"parquet":         {"internal/ioat"},                                                                                                                              // cataloguefile and references
 
 	// What one verb uses.
 	"gen/cdlgen":  {"cdf3", "filters", "internal/atomicfile", "internal/spec"},
 	"run/mountns": {"./fusefs"},
-	"serve/dap":   {"cdf3", "slab"}, // the protocol, for any source
-	"serve/page":  {"archive", "cdf3", "cf", "./choices", "./formats", "./latin", "filters", "slab"},
+	"serve/dap":   {"cdf3", "internal/latin", "slab"}, // the protocol, for any source
+	"serve/page":  {"archive", "cdf3", "cf", "./choices", "./formats", "internal/latin", "filters", "slab"},
 	"serve/server": {"archive", "./serve/dap", "./serve/page", "internal/filetime", "internal/kept", "archive/archivefs",
 		"archive/archivefs/joinedfiles", "internal/storage"},
 

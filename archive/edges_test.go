@@ -23,6 +23,7 @@ var edges = map[string][]string{
 	"internal/atomicfile":          {"internal/access", "internal/nofollow", "internal/future"}, // used by the command and by archive.WriteFile
 	"internal/filetime":            {},                                                          // receipts, states of verify and servers write times of files
 	"internal/future":              {},
+	"internal/latin":               {}, // text in Zarr stores and what the command writes
 	"internal/kept":                {}, // open archives of servers, and members of joined files
 	"internal/pipeline":            {},
 	"internal/recycled":            {},
@@ -95,7 +96,7 @@ var edges = map[string][]string{
 	"internal/hostproto":               {},                                                                     // used by hdf5plugin and by the command cdfz-plugin-host
 	"slab":                             {"cdf3", "internal/ioat"},
 	"unlimited":                        {"cdf3", "internal/ioat"},
-	"archive": {"archive/parity", "cdf3", "blockidx", "cf", "filters", "internal/ahead", "internal/atomicfile", "internal/ioat", "internal/urls", "slab", "unlimited",
+	"archive": {"archive/parity", "cdf3", "blockidx", "cf", "filters", "internal/ahead", "internal/atomicfile", "internal/ioat", "internal/latin", "internal/urls", "slab", "unlimited",
 		"archive/internal/fault", "archive/internal/czip", "archive/internal/plan", "archive/internal/zarrview",
 		"archive/internal/opening", "archive/internal/read", "archive/internal/image", "archive/internal/write", "archive/internal/layout", "internal/recycled", "internal/observer"},
 	"archive/internal/fault":    {},

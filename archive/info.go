@@ -121,15 +121,15 @@ func (f *File) Omitted() []Omitted {
 	if a == nil || !a.L.Zarr.HasView() {
 		return nil
 	}
-	out, err := omitted(context.Background(), a.Header, a.L.Plan)
+	out, err := omitted(context.Background(), a.Header, a.L.Plan, nil)
 	if err != nil {
 		panic("archive: internal error: " + err.Error())
 	}
 	return out
 }
 
-func omitted(ctx context.Context, h *cdf3.Header, p *plan.Plan) ([]Omitted, error) {
-	list, err := zarrview.OmittedAttrs(ctx, h, p)
+func omitted(ctx context.Context, h *cdf3.Header, p *plan.Plan, text func(string) string) ([]Omitted, error) {
+	list, err := zarrview.OmittedAttrs(ctx, h, p, text)
 	out := make([]Omitted, len(list))
 	for i, o := range list {
 		out[i] = Omitted(o)

@@ -13,10 +13,12 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/zarrview"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/internal/latin"
 )
 
 // Zarr is a netCDF file as a Zarr v2 store with consolidated metadata, whether it is an
-// archive with a view or not. It is safe for concurrent use.
+// archive with a view or not. Unlike a view, it has attributes whose texts or names are not UTF-8, which it takes as
+// Latin-1. It is safe for concurrent use.
 type Zarr struct {
 	meta   []zarrview.MetaFile
 	byName map[string][]byte // of meta
@@ -83,7 +85,7 @@ func (f *File) Zarr(ctx context.Context, o *ChunkOptions) (*Zarr, error) {
 	}
 	z.header, z.plan = f.header, p
 	var err error
-	if z.meta, err = zarrview.ZarrMeta(ctx, f.header, p, czip.MetaLimit(f.size, f.header.Len)); err != nil {
+	if z.meta, err = zarrview.ZarrMeta(ctx, f.header, p, czip.MetaLimit(f.size, f.header.Len), latin.Text); err != nil {
 		return nil, err
 	}
 	for _, m := range z.meta {
@@ -117,7 +119,7 @@ func (z *Zarr) Metadata() iter.Seq2[string, []byte] {
 // Omitted lists the attributes of the file and of the arrays' variables that the store leaves
 // out. The error is that of ctx.
 func (z *Zarr) Omitted(ctx context.Context) ([]Omitted, error) {
-	return omitted(ctx, z.header, z.plan)
+	return omitted(ctx, z.header, z.plan, latin.Text)
 }
 
 // Get returns the bytes of a key: metadata, which must not be changed, or a chunk. A key

@@ -58,7 +58,7 @@ func (x *repairer) canonicalFront(entry *czip.MetaEntry) ([]czip.MetaEntry, erro
 	if !x.L.Zarr.HasView() || x.p.header == nil {
 		return out, nil
 	}
-	files, err := zarrview.ZarrMeta(x.Ctx, x.p.header, x.L.Plan, czip.MetaLimit(x.Size, 0))
+	files, err := zarrview.ZarrMeta(x.Ctx, x.p.header, x.L.Plan, czip.MetaLimit(x.Size, 0), nil)
 	if errors.Is(err, plan.ErrMetadata) {
 		return out, nil // no archive has them
 	}

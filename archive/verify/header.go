@@ -162,7 +162,7 @@ func (v *verifier) checkFront() error {
 	var want []zarrview.MetaFile
 	if v.l.Zarr.HasView() {
 		var err error
-		if want, err = zarrview.ZarrMeta(v.ctx, v.header, v.l.Plan, czip.MetaLimit(v.Size, 0)); errors.Is(err, plan.ErrMetadata) {
+		if want, err = zarrview.ZarrMeta(v.ctx, v.header, v.l.Plan, czip.MetaLimit(v.Size, 0), nil); errors.Is(err, plan.ErrMetadata) {
 			return v.damage(DamageMetadata, -1, -1, opening.Corrupt(err))
 		} else if err != nil {
 			return err

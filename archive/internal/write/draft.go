@@ -46,7 +46,7 @@ func NewDraft(ctx context.Context, h *cdf3.Header, size int64, s *plan.Spec, lay
 		if d.Structural() > s.Headers {
 			return nil, fmt.Errorf("archive: %w", plan.ErrMetadata)
 		}
-		zarr, err := zarrview.ZarrMeta(ctx, h, l.Plan, czip.MetaBase+min(s.Headers, mostMeta))
+		zarr, err := zarrview.ZarrMeta(ctx, h, l.Plan, czip.MetaBase+min(s.Headers, mostMeta), nil)
 		if err != nil {
 			return nil, err
 		}

@@ -9,6 +9,7 @@ import (
 	"hash/maphash"
 	"math"
 	"math/bits"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -43,18 +44,18 @@ type Omitted struct {
 	Why  string
 }
 
-// OmittedAttrs lists the attributes that the Zarr view of an archive leaves out.
-func OmittedAttrs(ctx context.Context, h *cdf3.Header, p *plan.Plan) ([]Omitted, error) {
+// OmittedAttrs lists the attributes that the Zarr view of an archive leaves out. For text, see ZarrMeta.
+func OmittedAttrs(ctx context.Context, h *cdf3.Header, p *plan.Plan, text func(string) string) ([]Omitted, error) {
 	var out []Omitted
-	err := eachAttrs(ctx, h, p, func(*plan.PlanVar, []viewAttr) error { return nil }, func(o Omitted) { out = append(out, o) })
+	err := eachAttrs(ctx, h, p, text, func(*plan.PlanVar, []viewAttr) error { return nil }, func(o Omitted) { out = append(out, o) })
 	return out, err
 }
 
 // eachAttrs calls use with the attributes in the view, for the file (pv is nil) and for
 // each variable. It calls omit, if not nil, with all other attributes.
-func eachAttrs(ctx context.Context, h *cdf3.Header, p *plan.Plan, use func(pv *plan.PlanVar, attrs []viewAttr) error, omit func(Omitted)) error {
+func eachAttrs(ctx context.Context, h *cdf3.Header, p *plan.Plan, text func(string) string, use func(pv *plan.PlanVar, attrs []viewAttr) error, omit func(Omitted)) error {
 	room := maxAttrsJSON
-	attrs, err := zarrAttrs(ctx, -1, h.Attrs, 0, &room, omit)
+	attrs, err := zarrAttrs(ctx, -1, h.Attrs, 0, text, &room, omit)
 	if err == nil {
 		err = use(nil, attrs)
 	}
@@ -70,7 +71,7 @@ func eachAttrs(ctx context.Context, h *cdf3.Header, p *plan.Plan, use func(pv *p
 			continue
 		}
 		v := &h.Vars[pv.Var]
-		if attrs, err = zarrAttrs(ctx, pv.Var, v.Attrs, v.Type, &room, omit); err == nil {
+		if attrs, err = zarrAttrs(ctx, pv.Var, v.Attrs, v.Type, text, &room, omit); err == nil {
 			err = use(pv, attrs)
 		}
 	}
@@ -78,9 +79,12 @@ func eachAttrs(ctx context.Context, h *cdf3.Header, p *plan.Plan, use func(pv *p
 }
 
 // zarrAttrs returns the attributes in the view of variable n of type t. room is the
-// number of bytes that names and values may still take, which zarrAttrs reduces.
-func zarrAttrs(ctx context.Context, n int, list []cdf3.Attr, t cdf3.Type, room *int, omit func(Omitted)) ([]viewAttr, error) {
+// number of bytes that names and values may still take, which zarrAttrs reduces. For text, see ZarrMeta.
+func zarrAttrs(ctx context.Context, n int, list []cdf3.Attr, t cdf3.Type, text func(string) string, room *int, omit func(Omitted)) ([]viewAttr, error) {
 	var kept []viewAttr
+	if text != nil {
+		list = inUTF8(list, text)
+	}
 	names := newNameSet(list)
 	for i := range list {
 		if i%liveEvery == 0 {
@@ -111,6 +115,27 @@ func zarrAttrs(ctx context.Context, n int, list []cdf3.Attr, t cdf3.Type, room *
 		}
 	}
 	return kept, nil
+}
+
+// inUTF8 returns attributes with names and texts in UTF-8. _FillValue is no text, and texts that are too long for the view
+// stay as they are.
+func inUTF8(list []cdf3.Attr, text func(string) string) []cdf3.Attr {
+	shared := true
+	for i := range list {
+		a := list[i]
+		if a.Type == cdf3.Char && a.Name != fillAttr && len(a.Values) <= maxAttrJSON && !utf8.Valid(a.Values) {
+			a.Values = []byte(text(string(a.Values)))
+			a.Len = int64(len(a.Values))
+		} else if utf8.ValidString(a.Name) {
+			continue
+		}
+		if shared {
+			list, shared = slices.Clone(list), false
+		}
+		a.Name = text(a.Name)
+		list[i] = a
+	}
+	return list
 }
 
 // nameSet finds attributes of a list with the name of an earlier one. A map of the

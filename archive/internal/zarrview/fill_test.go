@@ -54,13 +54,13 @@ func TestZarrFill(t *testing.T) {
 		require.NoError(t, h.Layout())
 		l, err := plan.NewPlan(t.Context(), h, h.Vars[0].Begin+h.Vars[0].Len, &plan.Spec{Block: 1 << 10, Headers: 1 << 20, Vars: make([]plan.VarSpec, 1)}, plan.Viewed)
 		require.NoError(t, err)
-		files, err := ZarrMeta(t.Context(), h, l.Plan, 1<<20)
+		files, err := ZarrMeta(t.Context(), h, l.Plan, 1<<20, nil)
 		require.NoError(t, err)
 		text := map[string][]byte{}
 		for _, f := range files {
 			text[f.Name] = f.Data
 		}
-		omitted, err := OmittedAttrs(t.Context(), h, l.Plan)
+		omitted, err := OmittedAttrs(t.Context(), h, l.Plan, nil)
 		require.NoError(t, err)
 		var array, attrs map[string]json.RawMessage
 		require.NoError(t, json.Unmarshal(text["v/.zarray"], &array))

@@ -47,7 +47,9 @@ type MetaFile struct {
 // ZarrMeta makes the entries of the Zarr metadata of an archive with a view, in order.
 // In a consolidated archive the metadata of variables have no entries and are only in
 // .zmetadata. The error wraps ErrMetadata if an entry would exceed limit bytes.
-func ZarrMeta(ctx context.Context, h *cdf3.Header, p *plan.Plan, limit int64) ([]MetaFile, error) {
+//
+// text returns names and texts of attributes that are not UTF-8 in it. Nil is what archives have, without these.
+func ZarrMeta(ctx context.Context, h *cdf3.Header, p *plan.Plan, limit int64, text func(string) string) ([]MetaFile, error) {
 	var files, all []MetaFile
 	left := limit
 	add := func(name string, data []byte, own bool) error {
@@ -67,7 +69,7 @@ func ZarrMeta(ctx context.Context, h *cdf3.Header, p *plan.Plan, limit int64) ([
 		return nil, err
 	}
 	names := dimNames(h, p)
-	err = eachAttrs(ctx, h, p, func(pv *plan.PlanVar, attrs []viewAttr) error {
+	err = eachAttrs(ctx, h, p, text, func(pv *plan.PlanVar, attrs []viewAttr) error {
 		if pv == nil {
 			data, err := encodeAttrs(ctx, attrs)
 			return cmp.Or(err, add(zattrsName, data, true))

@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"github.com/cdfz-format/cdfz/cdf3"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/latin"
+	"github.com/cdfz-format/cdfz/internal/latin"
 )
 
 // Bounds of attributes in a catalogue. What is longer is in the file itself.

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/cdfz-format/cdfz/cdf3"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/latin"
+	"github.com/cdfz-format/cdfz/internal/latin"
 )
 
 // jsonStyle is the style of values in JSON, which has neither NaN nor infinities.

@@ -14,7 +14,7 @@ import (
 
 // ASCII writes the structure and the values of the request as text, in the form of the
 // THREDDS Data Server: a line for each row of the last dimension, which begins with the
-// other indices.
+// other indices. Characters are in UTF-8.
 func (r *Request) ASCII(ctx context.Context, w io.Writer) error {
 	b := bufio.NewWriterSize(w, 32<<10)
 	b.WriteString(r.dds())
@@ -90,7 +90,7 @@ func (r *Request) textRows(ctx context.Context, p *rowWriter, a *array) error {
 			k := min(len(list), int(v.text)-len(text))
 			text, list = append(text, list[:k]...), list[k:]
 			if len(text) == int(v.text) {
-				if err := p.value(quote(strings.TrimRight(string(text), "\x00"))); err != nil {
+				if err := p.value(quoteText(strings.TrimRight(string(text), "\x00"))); err != nil {
 					return err
 				}
 				text = text[:0]

@@ -19,17 +19,23 @@ func TakesSigned(agent string) bool {
 }
 
 // DAS writes the attributes of the data set. signed means that the client takes bytes for signed ones.
+// Text is sent in the bytes of the file.
 func (d *Dataset) DAS(w io.Writer, signed bool) error {
+	return d.das(w, signed, quote)
+}
+
+// das writes the attributes, with texts as quote returns them.
+func (d *Dataset) das(w io.Writer, signed bool, quote func(string) string) error {
 	b := bufio.NewWriter(w)
 	h := d.src.Header()
 	b.WriteString("Attributes {\n    NC_GLOBAL {\n")
-	writeAttrs(b, h.Attrs, signed)
+	writeAttrs(b, h.Attrs, signed, quote)
 	b.WriteString("    }\n")
 	for i := range d.vars {
 		v := &d.vars[i]
 		fmt.Fprintf(b, "    %s {\n", v.name)
 		word, own := signedness(v.v)
-		writeAttrs(b, v.v.Attrs, signed || strings.EqualFold(word, "true"))
+		writeAttrs(b, v.v.Attrs, signed || strings.EqualFold(word, "true"), quote)
 		// netCDF4-python up to 1.6.2 takes any text for true, even "false".
 		if word != "" && !own && !(signed && v.v.Type == cdf3.Byte) {
 			fmt.Fprintf(b, "        String %s %s;\n", unsignedAttr, quote(word))
@@ -88,7 +94,7 @@ func attrType(t cdf3.Type, values []byte) string {
 }
 
 // writeAttrs writes attributes. plain means that bytes are sent as those of DAP2, whatever their sign.
-func writeAttrs(b *bufio.Writer, list []cdf3.Attr, plain bool) {
+func writeAttrs(b *bufio.Writer, list []cdf3.Attr, plain bool, quote func(string) string) {
 	seen := make(map[string]bool, len(list))
 	for i := range list {
 		a := &list[i]

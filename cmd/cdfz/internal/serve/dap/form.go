@@ -8,6 +8,8 @@ import (
 	"io"
 	"net/url"
 	"strings"
+
+	"github.com/cdfz-format/cdfz/internal/latin"
 )
 
 // Form is the page about a data set for people, which other servers call its data request
@@ -88,7 +90,7 @@ func (d *Dataset) Form(w io.Writer, f *Form) error {
 		return err
 	}
 	b.WriteString("</pre>\n<h2>Attributes</h2>\n<pre tabindex=\"0\">")
-	if err := d.DAS(escaper{b}, false); err != nil {
+	if err := d.das(escaper{b}, false, quoteText); err != nil {
 		return err
 	}
 	b.WriteString("</pre>\n</body></html>\n")
@@ -106,6 +108,9 @@ func (v *variable) projection() string {
 	}
 	return b.String()
 }
+
+// quoteText is quote for people, in UTF-8.
+func quoteText(s string) string { return quote(latin.Text(s)) }
 
 // escaper writes text as HTML.
 type escaper struct{ w *bufio.Writer }

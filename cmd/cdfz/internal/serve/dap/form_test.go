@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
@@ -73,4 +74,18 @@ func TestForm(t *testing.T) {
 	_, expression, ok := FormTarget("expression=f%5B0%3A1%5D&service=ascii")
 	require.True(t, ok)
 	require.Equal(t, "f%5B0:1%5D", expression)
+}
+
+// TestFormLatin checks that the pages for people are in UTF-8, and that clients get the bytes of the file.
+func TestFormLatin(t *testing.T) {
+	attr := func(name, text string) cdf3.Attr {
+		return cdf3.Attr{Name: name, Type: cdf3.Char, Len: int64(len(text)), Values: []byte(text)}
+	}
+	h := header(t, []cdf3.Dim{{Name: "x", Len: 2}}, 0, cdf3.Var{Name: "t", Type: cdf3.Float, DimIDs: []int{0}, Attrs: []cdf3.Attr{attr("units", "\xb0C"), attr("utf8", "m²")}})
+	d := New(h, "x.nc")
+	page := text(t, func(w io.Writer) error { return d.Form(w, &Form{URL: "./x.nc"}) })
+	require.True(t, utf8.ValidString(page))
+	require.Contains(t, page, "String units &#34;°C&#34;;")
+	require.Contains(t, page, "String utf8 &#34;m²&#34;;")
+	require.Contains(t, text(t, func(w io.Writer) error { return d.DAS(w, false) }), "String units \"\xb0C\";")
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/choices"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/latin"
+	"github.com/cdfz-format/cdfz/internal/latin"
 )
 
 // maxBlocks is the number of blocks that an answer lists.

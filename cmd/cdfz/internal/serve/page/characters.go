@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/latin"
+	"github.com/cdfz-format/cdfz/internal/latin"
 	"github.com/cdfz-format/cdfz/slab"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/cdfz-format/cdfz/cdf3"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/latin"
+	"github.com/cdfz-format/cdfz/internal/latin"
 )
 
 // maxText bounds the text of a description, in bytes. Headers may have 256 MiB.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/cf"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/latin"
+	"github.com/cdfz-format/cdfz/internal/latin"
 	"github.com/cdfz-format/cdfz/slab"
 )
 

@@ -1,5 +1,5 @@
-// Package latin shows text of netCDF files, whose encoding no file names, for everything that writes UTF-8: the JSON
-// of cdfz get, the page of cdfz serve, and catalogues.
+// Package latin shows text of netCDF files, whose encoding no file names, for everything that writes UTF-8: Zarr
+// stores, the JSON of cdfz get, the pages of cdfz serve, and catalogues.
 package latin
 
 import "unicode/utf8"
