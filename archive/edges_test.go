@@ -87,13 +87,13 @@ var edges = map[string][]string{
 	"lorenz/internal/references":       {"lorenz/internal/entropy"},
 	"lorenz/internal/repeats":          {"lorenz/internal/entropy", "lorenz/internal/kernels"},
 	"lorenz/internal/text":             {"lorenz/internal/entropy", "lorenz/internal/kernels"},
-	"internal/spec":                    {"filters"},                                                            // the text of chains
-	"internal/observer":                {},                                                                     // --filter-stats
-	"internal/discovery":               {},                                                                     // what package filters does for the command alone
-	"internal/ahead":                   {},                                                                     // what package archive does for the command alone
-	"internal/hdf5plugin":              {"filters", "filters/all", "internal/discovery", "internal/hostproto"}, // lists of libraries serve the command alone
-	"plugins":                          {"internal/hdf5plugin"},                                                // the face of it for programs
-	"internal/hostproto":               {},                                                                     // used by hdf5plugin and by the command cdfz-plugin-host
+	"internal/spec":                    {"filters"},                                                                             // the text of chains
+	"internal/observer":                {},                                                                                      // --filter-stats
+	"internal/discovery":               {},                                                                                      // what package filters does for the command alone
+	"internal/ahead":                   {},                                                                                      // what package archive does for the command alone
+	"internal/hdf5plugin":              {"filters", "filters/all", "internal/discovery", "internal/hostproto", "internal/urls"}, // lists of libraries serve the command alone
+	"plugins":                          {"internal/hdf5plugin"},                                                                 // the face of it for programs
+	"internal/hostproto":               {},                                                                                      // used by hdf5plugin and by the command cdfz-plugin-host
 	"slab":                             {"cdf3", "internal/ioat"},
 	"unlimited":                        {"cdf3", "internal/ioat"},
 	"archive": {"archive/parity", "cdf3", "blockidx", "cf", "filters", "internal/ahead", "internal/atomicfile", "internal/ioat", "internal/latin", "internal/urls", "slab", "unlimited",

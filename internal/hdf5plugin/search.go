@@ -1,11 +1,15 @@
 package hdf5plugin
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/cdfz-format/cdfz/internal/urls"
 )
 
 // Default is the element of a search path that stands for [DefaultFolders].
@@ -31,7 +35,8 @@ func defaultFolders(goos, goarch string, getenv func(string) string) []string {
 }
 
 // SearchPath returns the folders of the user's search path: those of given, and then those
-// of the variable HDF5_PLUGIN_PATH. Both are lists like PATH. The element [Default] stands
+// of the variable HDF5_PLUGIN_PATH. Both are lists like PATH. A URL, which no folder is, is one element without its
+// user, password and query: messages show folders. The element [Default] stands
 // for the default folders. If HDF5_PLUGIN_PRELOAD is "::", which disables plugins in HDF5,
 // the variable is ignored. An empty result means that the user wants no plugins.
 func SearchPath(given []string, getenv func(string) string) []string {
@@ -46,7 +51,7 @@ func SearchPath(given []string, getenv func(string) string) []string {
 		}
 	}
 	for _, list := range lists {
-		for _, dir := range filepath.SplitList(list) {
+		for _, dir := range splitList(list) {
 			if dir != Default {
 				add(dir)
 				continue
@@ -57,6 +62,31 @@ func SearchPath(given []string, getenv func(string) string) []string {
 		}
 	}
 	return out
+}
+
+// urlStart matches the start of a URL that is an element of a list. A scheme of one letter is a drive.
+var urlStart = regexp.MustCompile(`(?:^|` + string(filepath.ListSeparator) + `)([A-Za-z][A-Za-z0-9+.-]+://)`)
+
+// splitList divides a list of folders. The colons of a URL divide nothing, and it loses its secrets.
+func splitList(list string) []string {
+	at := urlStart.FindStringSubmatchIndex(list)
+	if at == nil {
+		return filepath.SplitList(list)
+	}
+	rest := list[at[2]:]
+	// The last @ ends the password, which may have any characters, and a slash the host.
+	from := max(at[3]-at[2], strings.LastIndexByte(rest, '@')+1)
+	if i := strings.IndexByte(rest[from:], '/'); i >= 0 {
+		from += i
+	} else {
+		from = len(rest)
+	}
+	end := len(rest)
+	if i := strings.IndexAny(rest[from:], "?#"+string(filepath.ListSeparator)); i >= 0 && rest[from+i] == filepath.ListSeparator {
+		end = from + i
+	}
+	out := append(filepath.SplitList(list[:at[2]]), urls.Redact(rest[:end]))
+	return append(out, splitList(strings.TrimPrefix(rest[end:], string(filepath.ListSeparator)))...)
 }
 
 // isPlugin reports whether HDF5 on a system takes a file of that name for a plugin
@@ -77,6 +107,9 @@ func isPlugin(goos, name string) bool {
 // the order of their names. HDF5 takes them in the order of the folder, which differs
 // between machines.
 func candidates(dir string) ([]string, error) {
+	if urlStart.MatchString(dir) {
+		return nil, errors.New("expected a folder, found a URL")
+	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err

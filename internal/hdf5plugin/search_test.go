@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -51,6 +52,26 @@ func TestSearchRows(t *testing.T) {
 		defer s.Close()
 		require.Len(t, s.Skipped(), 1)
 		require.ErrorIs(t, s.Skipped()[0].Err, fs.ErrNotExist)
+	})
+	t.Run("URLs", func(t *testing.T) {
+		for given, want := range map[string][]string{
+			"https://user:secret@host/x":                        {"https://host/x"},
+			list("/a", "https://user:secret@host:8080/x", "/b"): {"/a", "https://host:8080/x", "/b"},
+			list("https://user:sec/ret@host/x", "/b"):           {"https://host/x", "/b"},
+			list("https://host/x?token=secret:secret", "/b"):    {"https://host/x"},
+			list("s3://key:secret@bucket/x", "/b"):              {"s3://bucket/x", "/b"},
+			"FTP://u:secret@host":                               {"FTP://host"},
+			list("ftp://u:secret@h/", "default"):                append([]string{"ftp://h/"}, DefaultFolders()...),
+			list("/a", "b:"):                                    nil,
+		} {
+			found := SearchPath([]string{given}, func(string) string { return "" })
+			require.NotContains(t, strings.Join(found, " "), "secret")
+			if want != nil {
+				require.Equal(t, want, found)
+				_, err := candidates(want[slices.IndexFunc(want, func(dir string) bool { return strings.Contains(dir, "://") })])
+				require.ErrorContains(t, err, "found a URL")
+			}
+		}
 	})
 	t.Run("L2", func(t *testing.T) {
 		env := func(string) string { return `C:\ProgramData` }
