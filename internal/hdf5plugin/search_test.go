@@ -60,7 +60,7 @@ func TestSearchRows(t *testing.T) {
 			list("https://user:sec/ret@host/x", "/b"):           {"https://host/x", "/b"},
 			list("https://host/x?token=secret:secret", "/b"):    {"https://host/x"},
 			list("s3://key:secret@bucket/x", "/b"):              {"s3://bucket/x", "/b"},
-			"FTP://u:secret@host":                               {"FTP://host"},
+			"FTP://u:secret@host":                               {"ftp://host"},
 			list("ftp://u:secret@h/", "default"):                append([]string{"ftp://h/"}, DefaultFolders()...),
 			list("/a", "b:"):                                    nil,
 		} {
