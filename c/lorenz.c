@@ -13,7 +13,7 @@
 
 #include "lorenz_adaptive.h"
 #include "lorenz_coder.h"
-#include "lorenz_contexts.h"
+#include "lorenz_rows.h"
 #include "lorenz_matches.h"
 #include "lorenz_streams.h"
 

@@ -379,33 +379,56 @@ static void FN(stride)(const view *v, uint64_t s, LANE *lanes)
 	}
 }
 
-/* Makes residuals of marks in mode 8 (section 17), which are apart elements apart, of their low
- * bits and of t trailing zeros. */
-static ALWAYS_INLINE bool FN(contexts_low)(contexts *c, const uint16_t *marks, unsigned apart, uint64_t count, unsigned t, LANE *r, uint64_t step)
+/* Returns the residual of a mark in mode 8 with low bits. */
+static ALWAYS_INLINE LANE FN(contexts_residual)(const contexts *c, uint16_t mark, LANE low)
 {
-	const uint8_t *p = c->low.p;
-	uint64_t at = c->low.at, y;
-	for (uint64_t k; count > 0; count -= k) {
-		k = count < 64 ? count : 64;
-		bool plenty = c->low.length - at >= k * BITS + 128; /* the bits of the next elements are all there */
-		k = plenty ? k : 1;
-		for (uint64_t j = 0; j < k; j++, marks += apart, r += step) {
-			unsigned class = *marks & 127, bits = c->low_bits[class];
-			bits = bits > t ? bits - t : 0;
-			if (plenty && (BITS == 32 || bits <= 56)) {
-				y = load64(p + (at >> 3)) >> (at & 7) & ~(~(uint64_t)0 << bits);
-				at += bits;
-			} else {
-				c->low.at = at;
-				if (!bits_read(&c->low, bits, &y))
-					return false;
-				at = c->low.at;
-			}
-			LANE negative = 0 - (LANE)(*marks < NO_SIGN), x = (LANE)c->upper[class] + ((LANE)y << t);
-			*r = (x ^ negative) - negative;
+	LANE negative = 0 - (LANE)(mark < NO_SIGN), x = (LANE)c->upper[mark & 127] + low;
+	return (x ^ negative) - negative;
+}
+
+/* Makes residuals of AT_ONCE marks, whose classes have at most 57 / together low bits each, without
+ * looking where the bits end. Returns where the next bits are. */
+static ALWAYS_INLINE uint64_t FN(contexts_some)(const contexts *c, const uint16_t *marks, const unsigned together, LANE *r)
+{
+	uint64_t at = c->low.at;
+	for (unsigned i = 0; i < AT_ONCE; i += together) {
+		uint64_t v = load64(c->low.p + (at >> 3)) >> (at & 7);
+		for (unsigned k = i; k < i + together; k++) {
+			unsigned class = marks[k] & 127, bits = c->low_bits[class];
+			LANE low = (LANE)v & (LANE)c->mask[class];
+			r[k] = BITS == 32 ? (LANE)c->upper[class] + low : FN(contexts_residual)(c, marks[k], low);
+			v >>= bits;
+			at += bits;
 		}
 	}
-	c->low.at = at;
+	if (BITS == 32)
+		contexts_signs32(marks, (uint32_t *)r);
+	return at;
+}
+
+/* Makes residuals of count marks in mode 8 (section 17), of their low bits and of t trailing zeros. */
+static bool FN(contexts_low)(contexts *c, const uint16_t *marks, uint64_t count, unsigned t, LANE *r)
+{
+	bool plenty = c->low.length - c->low.at >= count * BITS + 128; /* the bits of the next elements are all there */
+	if (plenty && count == AT_ONCE && t == 0) {
+		unsigned most = c->low_bits[contexts_most(marks)];
+		if (most <= 57 / 2) {
+			c->low.at = most <= 57 / 4 ? FN(contexts_some)(c, marks, 4, r) : FN(contexts_some)(c, marks, 2, r);
+			return true;
+		}
+	}
+	for (uint64_t i = 0; i < count; i++) {
+		uint64_t y;
+		unsigned bits = c->low_bits[marks[i] & 127];
+		bits = bits > t ? bits - t : 0;
+		if (plenty && (BITS == 32 || bits <= 56)) {
+			y = load64(c->low.p + (c->low.at >> 3)) >> (c->low.at & 7) & ~(~(uint64_t)0 << bits);
+			c->low.at += bits;
+		} else if (!bits_read(&c->low, bits, &y)) {
+			return false;
+		}
+		r[i] = FN(contexts_residual)(c, marks[i], (LANE)y << t);
+	}
 	return true;
 }
 
@@ -418,30 +441,13 @@ static bool FN(contexts_ordered)(contexts *c, const uint16_t *marks, uint64_t co
 		i += k;
 		count -= k;
 		while (k > 0) {
-			uint64_t done = FN(contexts_at_once)(&c->low, marks, k, t, r), n = k - done < 8 ? k - done : 8;
-			if (!FN(contexts_low)(c, marks + done, 1, n, t, r + done, 1))
+			uint64_t done = FN(contexts_at_once)(&c->low, marks, k, t, r), n = k - done < AT_ONCE ? k - done : AT_ONCE;
+			if (!FN(contexts_low)(c, marks + done, n, t, r + done))
 				return false;
 			marks += done + n;
 			r += done + n;
 			k -= done + n;
 		}
-	}
-	return true;
-}
-
-/* The same for a stripe, whose marks are STRIPES apart. Residuals are step apart. */
-static bool FN(contexts_stripe)(contexts *c, const uint16_t *marks, uint64_t count, uint64_t i, LANE *r, uint64_t step)
-{
-	if (!c->has_zeros)
-		return step == 1 ? FN(contexts_low)(c, marks, STRIPES, count, 0, r, 1) : FN(contexts_low)(c, marks, STRIPES, count, 0, r, step);
-	while (count > 0) {
-		uint64_t k = count < GROUP - i % GROUP ? count : GROUP - i % GROUP;
-		if (!FN(contexts_low)(c, marks, STRIPES, k, c->has_zeros ? c->zeros[i / GROUP] : 0, r, step))
-			return false;
-		i += k;
-		count -= k;
-		marks += k * STRIPES;
-		r += k * step;
 	}
 	return true;
 }
@@ -457,20 +463,21 @@ static bool FN(contexts_read)(contexts *c, const uint8_t *kinds, uint64_t rows, 
 			contexts_skip(c, row);
 		else if (!contexts_row(c, row, unmasked < s->row))
 			return false;
-		const uint16_t *marks = c->marks + row_at(c, row);
-		uint64_t i = row * s->row, step = s->turned ? s->rows : 1;
-		LANE *to = s->turned ? r + row : r + row / s->each * jump + row % s->each * s->row;
-		if (!s->turned && contexts_in_order(c, marks)) {
-			if (!FN(contexts_ordered)(c, (const uint16_t *)c->sums, s->row, i, to))
+		const uint16_t *marks = contexts_in_order(c, row);
+		uint64_t i = row * s->row;
+		if (!s->turned) {
+			if (!FN(contexts_ordered)(c, marks, s->row, i, r + row / s->each * jump + row % s->each * s->row))
 				return false;
 			continue;
 		}
-		for (unsigned q = 0; q < STRIPES; q++) {
-			uint64_t count = c->whole + (q < c->longer);
-			if (!FN(contexts_stripe)(c, marks + q, count, i, to, step))
+		LANE piece[AT_ONCE];
+		LANE *to = r + row;
+		for (uint64_t left = s->row, k; left > 0; left -= k, marks += k, i += k) {
+			k = left < AT_ONCE ? left : AT_ONCE;
+			if (!FN(contexts_ordered)(c, marks, k, i, piece))
 				return false;
-			i += count;
-			to += count * step;
+			for (uint64_t j = 0; j < k; j++, to += s->rows)
+				*to = piece[j];
 		}
 	}
 	return true;
@@ -647,11 +654,6 @@ static void FN(float_predictor)(const view *v, unsigned kind, uint64_t row, uint
 	}
 }
 
-static inline LANE FN(swap)(LANE v)
-{
-	return (LANE)(BITS == 32 ? __builtin_bswap32((uint32_t)v) : __builtin_bswap64(v));
-}
-
 /* Transform 0: writes count elements of size bytes, in the byte order of the processor
  * or, if swap is set, the other one. */
 static ALWAYS_INLINE void FN(order_as)(const LANE *y, uint64_t count, unsigned size, bool floats, bool swap, uint8_t *out)
@@ -662,8 +664,8 @@ static ALWAYS_INLINE void FN(order_as)(const LANE *y, uint64_t count, unsigned s
 		for (unsigned j = 0; j < 16; j++)
 			v[j] = floats ? FN(bits_of)(y[i + j]) : y[i + j];
 		if (size == sizeof(LANE)) {
-			for (unsigned j = 0; j < 16; j++)
-				v[j] = swap ? FN(swap)(v[j]) : v[j];
+			if (swap)
+				FN(swap_lanes)(v);
 			memcpy(out + i * size, v, sizeof v);
 			continue;
 		}

@@ -1,8 +1,14 @@
 /*
- * lorenz_simd.h - the loops that gain most from AVX2, and what stands for them elsewhere.
- * Private to lorenz.c.
+ * lorenz_simd.h - the loops that gain most from AVX2 or the vectors of WebAssembly, and what stands for
+ * them elsewhere. Private to lorenz.c.
  */
 
+#ifdef __wasm_simd128__
+#include <wasm_simd128.h>
+
+#define SWAP32(v) wasm_i8x16_shuffle(v, v, 3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12)
+#define SWAP64(v) wasm_i8x16_shuffle(v, v, 7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8)
+#endif
 #ifdef LORENZ_AVX2
 #include <immintrin.h>
 
@@ -269,11 +275,31 @@ static inline uint64_t contexts_at_once64(bits *low, const uint16_t *marks, uint
 	return done;
 }
 #else
+#ifdef __wasm_simd128__
+static ALWAYS_INLINE uint64_t scaled_eights32(const uint32_t *y, uint64_t count, bool ratio, double by, bool swap, uint8_t *out)
+{
+	const v128_t factor = wasm_f64x2_splat(by);
+	uint64_t i = 0;
+	for (; count - i >= 8; i += 8) {
+		v128_t r[4];
+		for (unsigned k = 0; k < 4; k++) {
+			v128_t v = wasm_f64x2_convert_low_i32x4(wasm_v128_load64_zero(y + i + 2 * k));
+			r[k] = wasm_f32x4_demote_f64x2_zero(ratio ? wasm_f64x2_div(v, factor) : wasm_f64x2_mul(v, factor));
+		}
+		for (unsigned k = 0; k < 2; k++) {
+			v128_t v = wasm_i64x2_shuffle(r[2 * k], r[2 * k + 1], 0, 2);
+			wasm_v128_store(out + 4 * (i + 4 * k), swap ? SWAP32(v) : v);
+		}
+	}
+	return i;
+}
+#else
 static inline uint64_t scaled_eights32(const uint32_t *y, uint64_t count, bool ratio, double by, bool swap, uint8_t *out)
 {
 	(void)y, (void)count, (void)ratio, (void)by, (void)swap, (void)out;
 	return 0;
 }
+#endif
 
 static inline uint64_t float_eights32(unsigned kind, uint32_t *y, uint64_t row, uint64_t past, uint64_t i, uint64_t end)
 {
@@ -325,8 +351,49 @@ static inline bool group_at_once32(groups *g, const uint8_t *numbers, unsigned c
 
 static inline uint64_t add_up32(uint32_t *y, uint64_t count)
 {
+	uint64_t i = 0;
+#ifdef LORENZ_ZIPS
+	const lanes4 zero = {0};
+	lanes4 v, sum = zero + y[-1];
+	for (; count - i >= 4; i += 4) {
+		memcpy(&v, y + i, sizeof v);
+		v += SHUFFLE(lanes4, v, zero, 4, 0, 1, 2);
+		v += SHUFFLE(lanes4, v, zero, 4, 5, 0, 1);
+		v += sum;
+		memcpy(y + i, &v, sizeof v);
+		sum = SHUFFLE(lanes4, v, v, 3, 3, 3, 3);
+	}
+#else
 	(void)y, (void)count;
-	return 0;
+#endif
+	return i;
+}
+#endif
+
+/* Reverses the bytes of 16 lanes. */
+#ifdef __wasm_simd128__
+static ALWAYS_INLINE void swap_lanes32(uint32_t v[16])
+{
+	for (unsigned i = 0; i < 16; i += 4)
+		wasm_v128_store(v + i, SWAP32(wasm_v128_load(v + i)));
+}
+
+static ALWAYS_INLINE void swap_lanes64(uint64_t v[16])
+{
+	for (unsigned i = 0; i < 16; i += 2)
+		wasm_v128_store(v + i, SWAP64(wasm_v128_load(v + i)));
+}
+#else
+static ALWAYS_INLINE void swap_lanes32(uint32_t v[16])
+{
+	for (unsigned i = 0; i < 16; i++)
+		v[i] = __builtin_bswap32(v[i]);
+}
+
+static ALWAYS_INLINE void swap_lanes64(uint64_t v[16])
+{
+	for (unsigned i = 0; i < 16; i++)
+		v[i] = __builtin_bswap64(v[i]);
 }
 #endif
 
