@@ -17,6 +17,7 @@ import xml.parsers.expat
 
 import numpy as np
 
+from . import _times
 from ._archive import Archive
 from ._errors import ArchiveDamaged, ArchiveUnsupported
 from ._netcdf import DTYPES
@@ -27,17 +28,18 @@ OWN = "https://github.com/cdfz-format/cdfz/joined-1"
 LONGEST, MEMBERS = 64 << 20, 1 << 18           # bytes of a description, and its members
 OPEN, WORKERS = 64, 8                          # archives kept open, and read at the same time
 
-Member = collections.namedtuple("Member", "location length size sha256 sample")
+# start is the first index of a part of a file, None for a whole file
+Member = collections.namedtuple("Member", "location length start size sha256 sample")
 
 
 class Description:
     """What an NcML file describes. All that would change the dataset in ways not followed here is refused."""
 
-    ALLOWED = {"netcdf": set(), "netcdf/aggregation": {"dimName", "type", OWN + "|first"}, "netcdf/aggregation/variableAgg": {"name"},
-               "netcdf/aggregation/netcdf": {"location", "ncoords", OWN + "|size", OWN + "|sha256", OWN + "|sample"}}
+    ALLOWED = {"netcdf": set(), "netcdf/aggregation": {"dimName", "type", "timeUnitsChange", OWN + "|first"}, "netcdf/aggregation/variableAgg": {"name"},
+               "netcdf/aggregation/netcdf": {"location", "ncoords", OWN + "|start", OWN + "|size", OWN + "|sha256", OWN + "|sample"}}
 
     def __init__(self, name, text):
-        self.name, self.dim, self.new, self.first, self.vars, self.members, self.path = name, None, False, False, [], [], []
+        self.name, self.dim, self.new, self.first, self.convert, self.vars, self.members, self.path = name, None, False, False, False, [], [], []
         p = xml.parsers.expat.ParserCreate(namespace_separator="|")
         p.StartElementHandler, p.EndElementHandler = self.start, lambda _: self.path.pop()
         p.StartDoctypeDeclHandler = lambda *_: self.refuse("a document type")
@@ -71,18 +73,20 @@ class Description:
             self.dim, kind = attrs.get("dimName", ""), attrs.get("type")
             if kind not in ("joinExisting", "joinNew"):
                 self.refuse(f"type {kind}")
-            self.new, self.first = kind == "joinNew", attrs.get(OWN + "|first") == "true"
+            self.new, self.first, self.convert = kind == "joinNew", attrs.get(OWN + "|first") == "true", attrs.get("timeUnitsChange") == "true"
         elif path == "netcdf/aggregation/variableAgg":
             self.vars.append(attrs.get("name", "").encode())
         elif path == "netcdf/aggregation/netcdf":
             location = attrs.get("location", "").removeprefix("file:")
             if not location or len(self.members) == MEMBERS:
                 raise ArchiveDamaged(f"{self.name}: a location is missing, or there are more than {MEMBERS} members")
-            length = 1 if self.new else self.number(attrs.get("ncoords"))
+            length, begin = 1 if self.new else self.number(attrs.get("ncoords")), self.number(attrs.get(OWN + "|start"))
+            if begin is not None and (self.new or length is None):
+                raise ArchiveDamaged(f"{self.name}: expected a number of indices for a part of {location}")
             found = attrs.get(OWN + "|sample")
             if found is not None and not re.fullmatch("([1-9]|1[0-6]):[0-9a-f]{32}", found):
                 raise ArchiveDamaged(f"{self.name}: expected a sample, found {found!r}")
-            self.members.append(Member(location, length, self.number(attrs.get(OWN + "|size")), attrs.get(OWN + "|sha256"), found))
+            self.members.append(Member(location, length, begin, self.number(attrs.get(OWN + "|size")), attrs.get(OWN + "|sha256"), found))
 
 
 def located(description, location):
@@ -196,6 +200,8 @@ class Joined:
                 self.differs(i, "it was replaced since it was joined")  # a classic file then, and archived since
             if first is not None:
                 self.compare(i, first.header, a.header)
+            elif not self.desc.new and any(name == self.desc.dim.encode() for name, _ in a.header.dims):
+                self.fits(i, a.header)
         except BaseException:
             a.close()
             raise
@@ -204,20 +210,28 @@ class Joined:
     def compare(self, i, want, found):
         def dims(h):
             return {n: h.records if k is None else k for n, k in h.dims if n != self.desc.dim.encode()}
-        def described(h, v):
-            attrs = {n: (t, values.tobytes()) for n, t, values in v.attrs if not self.desc.first or n in MEANING}
+        def described(h, v, leave=()):
+            attrs = {n: (t, values.tobytes()) for n, t, values in v.attrs if n not in leave and (not self.desc.first or n in MEANING)}
             return v.type, [h.dims[k][0] for k in v.dims], attrs
         if dims(want) != dims(found) or self.desc.dim.encode() not in [n for n, _ in found.dims] and not self.desc.new:
             self.differs(i, "its dimensions differ")
         theirs = {v.name: v for v in found.vars}
         if theirs.keys() != self.numbers.keys() or len(found.vars) != len(want.vars):
             self.differs(i, "its variables differ")
-        for v in want.vars:
-            if described(want, v) != described(found, theirs[v.name]):
-                self.differs(i, f"variable {v.name.decode('utf-8', 'replace')!r} differs")
-        n = self.desc.members[i].length
-        if n is not None and n != self.length(found):
-            self.differs(i, f"expected {n} indices of {self.desc.dim!r}, found {self.length(found)}")
+        for v, joins in zip(want.vars, self.joins):
+            w = theirs[v.name]
+            if described(want, v) != described(found, w):
+                to, units = _times.units_of(want, v), _times.units_of(found, w)
+                same = to is not None and units is not None and (to == units or self.desc.convert and joins and to[0] == units[0])
+                if not same or described(want, v, TIMES) != described(found, w, TIMES):
+                    self.differs(i, f"variable {v.name.decode('utf-8', 'replace')!r} differs")
+        self.fits(i, found)
+
+    def fits(self, i, found):
+        """Compares the indices of a member with its description."""
+        m, n = self.desc.members[i], self.length(found)
+        if m.start is not None and m.start + m.length > n or m.start is None and m.length not in (None, n):
+            self.differs(i, f"expected {m.length} indices of {self.desc.dim!r}, found {n}")
 
     @contextlib.contextmanager
     def member(self, i):
@@ -267,14 +281,14 @@ class Joined:
             i = bisect.bisect_right(self.starts, x) - 1
             if not parts or parts[-1][0] != i:
                 parts.append((i, []))
-            parts[-1][1].append(x - self.starts[i])
+            parts[-1][1].append(x - self.starts[i] + (self.desc.members[i].start or 0))
         def one(part):
             i, rows = part
             with self.member(i) as a:
                 n = number if i == 0 else next(j for j, w in enumerate(a.header.vars) if w.name == v.name)
                 if self.desc.new:
-                    return np.repeat(a.read(n, key[1:])[None], len(rows), 0)
-                return a.read(n, (rows, *key[1:]))
+                    return np.repeat(self.converted(i, a, n, number, np.asarray(a.read(n, key[1:])))[None], len(rows), 0)
+                return self.converted(i, a, n, number, a.read(n, (rows, *key[1:])))
         if len(parts) > 1:
             with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
                 out = np.concatenate(list(pool.map(one, parts)))
@@ -284,6 +298,21 @@ class Joined:
             shape = [len(np.zeros(n)[q]) if isinstance(q, slice) else np.size(q) for n, q in zip(v.shape[1:], key[1:]) if np.ndim(q) or isinstance(q, slice)]
             return np.empty([0, *shape], DTYPES[v.type])
         return out if isinstance(k, slice) or np.ndim(k) else out[0]
+
+    def converted(self, i, a, n, number, values):
+        """Returns values of a member in the units of the first one, if they are times in others."""
+        if not self.desc.convert:
+            return values
+        v, w = self.first.header.vars[number], a.header.vars[n]
+        to, units = _times.units_of(self.first.header, v), _times.units_of(a.header, w)
+        if None in (to, units) or to == units:
+            return values
+        if _times.packed(w):
+            self.differs(i, f"variable {v.name.decode('utf-8', 'replace')!r}: expected times that are not packed")
+        try:
+            return _times.convert(values, w, units, to)
+        except ValueError as e:
+            self.differs(i, f"variable {v.name.decode('utf-8', 'replace')!r}: {e} is no exact time in the units of the first file")
 
     def close(self):
         """Closes the archives. Reading opens them again."""
@@ -298,3 +327,4 @@ class Joined:
 
 
 MEANING = {b"units", b"calendar", b"_FillValue", b"missing_value", b"scale_factor", b"add_offset", b"_Unsigned"}
+TIMES = {b"units", b"calendar"}

@@ -13,7 +13,7 @@ import numpy as np
 import xarray
 
 import cdfz
-from cdfz import _joined
+from cdfz import _joined, _times
 from cdfz._errors import ArchiveDamaged, ArchiveUnsupported
 from cdfz._joined import Description, Joined, located
 from cdfz.xarray_backend import CdfzBackend
@@ -117,6 +117,83 @@ class Joining(unittest.TestCase):
                     d.read([v.name for v in d.header.vars].index(b"tas"))
                     d.close()
 
+    def gen(self, name, units, times, calendar="", extra="", half=0.5):
+        """Makes an archive with times and their bounds."""
+        bounds = ", ".join(f"{float(t) - half}, {float(t) + half}" if t < 1e20 else "_, _" for t in times)
+        pathlib.Path(self.dir, name + ".cdl").write_text(f"""netcdf {name} {{ dimensions: time = UNLIMITED ; two = 2 ; variables:
+            double time(time) ; time:units = "{units}" ; time:bounds = "bnds" ; {f'time:calendar = "{calendar}" ;' if calendar else ''} {extra}
+            double bnds(time, two) ; float v(time) ;
+            data: time = {', '.join(str(t) for t in times)} ; bnds = {bounds} ; v = {', '.join(str(t) for t in times)} ; }}""")
+        subprocess.run(["cdfz", "gen", "-q", "-f", "-o", name + ".nc.cdfz", name + ".cdl"], cwd=self.dir, check=True)
+        return name + ".nc.cdfz"
+
+    def same(self, name):
+        """Compares all values with those of the restored file."""
+        restored = os.path.join(self.dir, "restored.nc")
+        subprocess.run(["cdfz", "restore", "-q", "-f", "-o", restored, name], cwd=self.dir, check=True)
+        with xarray.open_dataset(restored, engine="netcdf4", decode_cf=False) as want, self.open(name) as found:
+            xarray.testing.assert_identical(want.load(), found.load())
+            for key in ([-1, 0, 2], slice(None, None, -2)):
+                xarray.testing.assert_identical(want.isel(time=key), found.isel(time=key))
+        with xarray.open_dataset(restored, engine="netcdf4") as want, xarray.open_dataset(os.path.join(self.dir, name), engine=CdfzBackend) as found:
+            np.testing.assert_array_equal(want.time.values, found.time.values)
+        os.remove(restored)
+
+    def join(self, name, *members):
+        subprocess.run(["cdfz", "join", "-q", "-f", "--skip-missing", "-o", name, *members], cwd=self.dir, check=True)
+        return pathlib.Path(self.dir, name).read_text()
+
+    def test_units(self):
+        """Times in other units of the same calendar, and other spellings of the same."""
+        first = self.gen("u0", "days since 1998-01-16", [0, 15.5])
+        text = self.join("units.ncml", first, self.gen("u1", "Days since 1998-1-16 00:00:00 0:00", [31, 46.5], "gregorian"))
+        self.assertNotIn("timeUnitsChange", text)
+        self.same("units.ncml")
+        text = self.join("units.ncml", first, self.gen("u2", "hours since 1998-02-16 06:00", [-6, 366], "standard", half=12), self.gen("u3", "seconds since 1998-03-31T03:30:00.5 +03:30", [-0.5], "STANDARD", half=0))
+        self.assertIn('timeUnitsChange="true"', text)
+        self.same("units.ncml")
+        pathlib.Path(self.dir, "units.ncml").write_text(text.replace(' timeUnitsChange="true"', ""))
+        with self.assertRaisesRegex(ArchiveUnsupported, "u2.nc does not fit: variable 'time' differs"):
+            Joined(os.path.join(self.dir, "units.ncml")).read(0)
+        for name, units, calendar in (("u4", "hours since 1998-02-16", "noleap"), ("u5", "days as %Y%m%d", "")):
+            self.gen(name, units, [1], calendar)
+            pathlib.Path(self.dir, "units.ncml").write_text(AGG.replace('"t"', '"time" timeUnitsChange="true"') + f'<netcdf location="u0.nc"/><netcdf location="{name}.nc"/>' + END)
+            with self.subTest(units), self.assertRaisesRegex(ArchiveUnsupported, "variable 'time' differs"):
+                Joined(os.path.join(self.dir, "units.ncml"))
+        self.gen("u6", "hours since 1998-02-16", [1])  # a third of a day
+        pathlib.Path(self.dir, "units.ncml").write_text(AGG.replace('"t"', '"time" timeUnitsChange="true"') + '<netcdf location="u0.nc"/><netcdf location="u6.nc"/>' + END)
+        with self.assertRaisesRegex(ArchiveUnsupported, "1.0 is no exact time in the units of the first file"):
+            Joined(os.path.join(self.dir, "units.ncml")).read(0)
+
+    def test_calendars(self):
+        """Conversions in all calendars are those of the program."""
+        for n, (calendar, a, b) in enumerate((("standard", "1582-10-04", "1582-10-15"), ("proleptic_gregorian", "1582-10-04", "1582-10-15"), ("julian", "1900-2-29", "1900-03-01"),
+                                              ("noleap", "2000-02-28", "2001-3-1"), ("365_day", "1-1-1", "1850-7-1"), ("all_leap", "1999-02-29", "1999-3-1"), ("360_day", "1999-02-30", "2005-3-1"))):
+            with self.subTest(calendar):
+                self.join("calendar.ncml", self.gen(f"c{n}", f"days since {a}", [0, 0.5], calendar), self.gen(f"d{n}", f"minutes since {b} 00:00", [1440, 2880], calendar, half=720))
+                self.same("calendar.ncml")
+
+    def test_parts(self):
+        """Records that are left out, of the first file, too."""
+        missing = "time:_FillValue = 1e30 ;"
+        text = self.join("parts.ncml", self.gen("p0", "days since 1998-01-16", [1e30, 0, 1e30, 1, 2], extra=missing), self.gen("p1", "days since 1998-01-16", [1e30, 3, 4], extra=missing))
+        self.assertEqual(3, text.count("cdfz:start="))
+        self.same("parts.ncml")
+        pathlib.Path(self.dir, "parts.ncml").write_text(text.replace('ncoords="2" cdfz:start="3"', 'ncoords="3" cdfz:start="3"'))
+        with self.assertRaisesRegex(ArchiveUnsupported, "expected 3 indices"):
+            Joined(os.path.join(self.dir, "parts.ncml")).read(0)
+        # both at once
+        self.join("both.ncml", "p0.nc.cdfz", self.gen("p2", "hours since 1998-01-16", [1e30, 120, 144], extra=missing, half=12))
+        self.same("both.ncml")
+
+    def test_spellings(self):
+        """Units are read as the program reads them, or not at all."""
+        for text, want in (("days since 2000-01-01", 946684800), ("day since 2000-1-1T06:30:05.25Z", 946708205.25), ("s since 2000-01-01 00:00 -01:30", 946690200), ("h since 2000-01-01 12:00:00 UTC", 946728000),
+                           ("days since 2000-13-01", None), ("days since 2001-02-29", None), ("days since 2000-01-01 24:00", None), ("days since 0000-01-01", None), ("days since 1582-10-10", None),
+                           ("months since 2000-01-01", None), ("days since 2000-01-01 -06:00", None), ("days since 2000-01-01 12:00 6", None), ("days since 2000-01-01 EST", None), ("days", None), ("", None)):
+            found = _times.parse(text, "gregorian")
+            self.assertEqual(want, None if found is None else found[2] / 1e9, text)
+
     def test_ncml(self):
         member = '<netcdf location="a.nc" ncoords="1"/>'
         self.assertEqual("a.nc", Description("x", AGG + member + END).members[0].location)
@@ -124,7 +201,7 @@ class Joining(unittest.TestCase):
                      AGG + '<netcdf location="a" coordValue="1"/>' + END, AGG + '<netcdf location="a" cdfz:later="1"/>' + END):
             with self.subTest(text), self.assertRaises(ArchiveUnsupported):
                 Description("x", text)
-        for text in (AGG + member, AGG + END, AGG + '<netcdf ncoords="1"/>' + END, AGG + '<netcdf location="a" ncoords="-1"/>' + END):
+        for text in (AGG + member, AGG + END, AGG + '<netcdf ncoords="1"/>' + END, AGG + '<netcdf location="a" ncoords="-1"/>' + END, AGG + '<netcdf location="a" cdfz:start="1"/>' + END):
             with self.subTest(text), self.assertRaises(ArchiveDamaged):
                 Description("x", text)
 
