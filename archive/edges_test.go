@@ -96,7 +96,7 @@ var edges = map[string][]string{
 	"internal/hostproto":               {},                                                                                      // used by hdf5plugin and by the command cdfz-plugin-host
 	"slab":                             {"cdf3", "internal/ioat"},
 	"unlimited":                        {"cdf3", "internal/ioat"},
-	"archive": {"archive/parity", "cdf3", "blockidx", "cf", "filters", "internal/ahead", "internal/atomicfile", "internal/ioat", "internal/latin", "internal/urls", "slab", "unlimited",
+	"archive": {"archive/parity", "archive/volume", "cdf3", "blockidx", "cf", "filters", "internal/ahead", "internal/atomicfile", "internal/ioat", "internal/latin", "internal/urls", "slab", "unlimited",
 		"archive/internal/fault", "archive/internal/czip", "archive/internal/plan", "archive/internal/zarrview",
 		"archive/internal/opening", "archive/internal/read", "archive/internal/image", "archive/internal/write", "archive/internal/layout", "internal/recycled", "internal/observer"},
 	"archive/internal/fault":    {},
@@ -126,6 +126,7 @@ var edges = map[string][]string{
 	// Datasets of many files open their members with archive, and name times with cf.
 	"archive/joined": {"archive", "cdf3", "cf", "internal/ioat", "internal/kept", "internal/urls", "slab", "internal/future"},
 
+	"archive/volume":                {"archive/internal/fault", "internal/atomicfile", "internal/ioat", "internal/urls"}, // tar files of archives, and an index that waits in a temporary file
 	"archive/parity":                {"archive/internal/czip", "archive/internal/fault", "archive/internal/plan", "internal/ioat", "internal/recycled"},
 	"archive/ncapi":                 {"archive", "cdf3", "slab"},                                                 // a nested module
 	"fleet/internal/fleet":          {"internal/atomicfile", "internal/retry", "internal/runlog", "internal/s3"}, // a nested module

@@ -44,8 +44,9 @@ func (o *OpenOptions) reader() *read.Options {
 	return r
 }
 
-// Open opens an archive or a classic netCDF file by its name or its URL. The caller must close
-// it. ctx is only for opening. Errors are those of [New].
+// Open opens an archive or a classic netCDF file by its name or its URL, also as a member of a volume, such as
+// vol/0001.tar/1987/tas.nc.cdfz (package volume). The caller must close it. ctx is only for opening. Errors are those
+// of [New].
 //
 // A program that opens http and https URLs imports package remote, one that opens s3 URLs
 // imports package remote/s3. For headers, timeouts and other options, call remote.Open, and
@@ -54,22 +55,28 @@ func (o *OpenOptions) reader() *read.Options {
 // takes two if its header is at most 64 KiB long. See remote.Open for the requests and for
 // errors of the source.
 func Open(ctx context.Context, name string, opts *OpenOptions) (*File, error) {
-	if urls.Is(name) {
-		return openRemote(ctx, name, opts)
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	f, size, err := openNamed(name)
-	if err != nil {
-		return nil, err
-	}
 	o := OpenOptions{}
 	if opts != nil {
 		o = *opts
 	}
+	if urls.Is(name) {
+		if f, err := openRemoteMember(ctx, name, &o); f != nil || err != nil {
+			return f, err
+		}
+		return openRemote(ctx, name, &o)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	if o.Name == "" {
 		o.Name = name
+	}
+	f, size, err := openNamed(name)
+	if err != nil {
+		if f, e := openMember(ctx, name, &o); f != nil || e != nil {
+			return f, e
+		}
+		return nil, err
 	}
 	out, err := newNamed(ctx, f, size, &o)
 	if err != nil {
@@ -79,6 +86,8 @@ func Open(ctx context.Context, name string, opts *OpenOptions) (*File, error) {
 	out.closer = f
 	return out, nil
 }
+
+var errFolder = errors.New("is a folder")
 
 // openNamed opens a file, which must not be a folder, and returns its size.
 func openNamed(name string) (*os.File, int64, error) {
@@ -92,7 +101,7 @@ func openNamed(name string) (*os.File, int64, error) {
 	}
 	st, err := f.Stat()
 	if err == nil && st.IsDir() {
-		err = fmt.Errorf("archive: %s: is a folder", name)
+		err = fmt.Errorf("archive: %s: %w", name, errFolder)
 	}
 	if err != nil {
 		f.Close()
@@ -230,9 +239,6 @@ func openRemote(ctx context.Context, url string, o *OpenOptions) (*File, error) 
 			err = fmt.Errorf("%w: %w", err, ErrOptions)
 		}
 		return nil, err
-	}
-	if o == nil {
-		o = &OpenOptions{}
 	}
 	f, err := newRemote(ctx, r, o)
 	if err != nil {

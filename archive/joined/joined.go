@@ -153,11 +153,11 @@ func openRegular(ctx context.Context, name string, o *archive.OpenOptions) (*arc
 		if err == nil && !st.Mode().IsRegular() {
 			err = &fs.PathError{Op: "open", Path: name, Err: errors.New("expected a regular file")}
 		}
-		if err != nil {
+		if err != nil && st != nil {
 			return nil, err
 		}
 	}
-	return archive.Open(ctx, name, o)
+	return archive.Open(ctx, name, o) // also of a member of a volume, which Stat does not find
 }
 
 // withSuffix returns the name of the archive of a file. Queries of URLs stay at the end.

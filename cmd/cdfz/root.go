@@ -26,6 +26,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/info"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/join"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/mount"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/pack"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/parity"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/plugins"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/receipts"
@@ -45,7 +46,7 @@ type verb struct {
 // verbs are the commands in the order of the help.
 var verbs = []verb{
 	{"archive", archive.Command}, {"restore", restore.Command}, {"copy", copy.Command}, {"verify", verify.Command}, {"receipts", receipts.Command},
-	{"repair", repair.Command}, {"parity", parity.Command},
+	{"repair", repair.Command}, {"parity", parity.Command}, {"pack", pack.Command},
 	{"info", info.Command}, {"catalogue", catalogue.Command}, {"find", find.Command}, {"join", join.Command}, {"get", get.Command}, {"dump", dump.Command}, {"mount", mount.Command}, {"run", runverb.Command}, {"serve", serve.Command},
 	{"export", export.Command}, {"gen", gen.Command}, {"bench", bench.Command},
 	{"filters", filters.Command}, {"plugins", plugins.Command}, {"codec", codec.Command}, {"doctor", doctor.Command}, {"version", versionCmd},

@@ -207,7 +207,7 @@ func (u *uploader) whole(ctx context.Context, r io.ReaderAt, size int64) error {
 		return err
 	}
 	tag := md5.Sum(b)
-	err = u.commit(ctx, r, size, hex.EncodeToString(tag[:]), func() (string, error) {
+	err = u.commit(ctx, size, hex.EncodeToString(tag[:]), u.sameAs(ctx, r, size), func() (string, error) {
 		info, err := u.core.PutObject(ctx, u.bucket, u.key, bytes.NewReader(b), size, "", sum, u.put)
 		return info.ETag, err
 	})
@@ -218,10 +218,11 @@ func (u *uploader) whole(ctx context.Context, r io.ReaderAt, size int64) error {
 }
 
 // commit sends the request that makes the object appear, until it succeeds or fails for
-// good. etag is the ETag of an object with the right bytes, if the store's are MD5; send returns that of
+// good. etag is the ETag of an object with the right bytes, if the store's are MD5; same reads the object and reports
+// whether it has them; send returns the ETag of
 // the answer. If the answer to one attempt is lost, the next one may fail because the object is
 // there. Then the object counts, not the error.
-func (u *uploader) commit(ctx context.Context, r io.ReaderAt, size int64, etag string, send func() (string, error)) error {
+func (u *uploader) commit(ctx context.Context, size int64, etag string, same func() bool, send func() (string, error)) error {
 	// Not all stores obey the condition of the request.
 	if u.replaces != nil {
 		if now, err := u.version(ctx); err != nil {
@@ -238,7 +239,7 @@ func (u *uploader) commit(ctx context.Context, r io.ReaderAt, size int64, etag s
 		return err
 	})
 	if err == nil {
-		return u.kept(ctx, r, size, etag, answered)
+		return u.kept(ctx, size, etag, same, answered)
 	}
 	if !lost || ctx.Err() != nil {
 		return err
@@ -248,7 +249,7 @@ func (u *uploader) commit(ctx context.Context, r io.ReaderAt, size int64, etag s
 		return err
 	}
 	// Many stores have ETags of another kind, or none. Then the bytes are compared.
-	if info.ETag == etag || u.same(ctx, r, size) {
+	if info.ETag == etag || same() {
 		return nil
 	}
 	return err
@@ -256,7 +257,7 @@ func (u *uploader) commit(ctx context.Context, r io.ReaderAt, size int64, etag s
 
 // kept returns an error if the store does not have the object that it has accepted. etag is that of the right
 // bytes, answered that of the answer to the upload.
-func (u *uploader) kept(ctx context.Context, r io.ReaderAt, size int64, etag, answered string) error {
+func (u *uploader) kept(ctx context.Context, size int64, etag string, same func() bool, answered string) error {
 	info, err := u.stat(ctx)
 	if err != nil {
 		status := minio.ToErrorResponse(err).StatusCode
@@ -272,7 +273,7 @@ func (u *uploader) kept(ctx context.Context, r io.ReaderAt, size int64, etag, an
 		return fmt.Errorf("the store has accepted %d bytes, but has an object of %d", size, info.Size)
 	}
 	// Objects that are encrypted with keys of their own have ETags that look like an MD5.
-	if info.ETag == etag || !isMD5(info.ETag) || encrypted(info.Metadata) || u.same(ctx, r, size) {
+	if info.ETag == etag || !isMD5(info.ETag) || encrypted(info.Metadata) || same() {
 		return nil
 	}
 	if ctx.Err() != nil {
@@ -295,10 +296,28 @@ func encrypted(h http.Header) bool {
 	return strings.HasPrefix(h.Get("X-Amz-Server-Side-Encryption"), "aws:") || h.Get("X-Amz-Server-Side-Encryption-Customer-Algorithm") != ""
 }
 
-// same reads the object and reports whether it has the bytes of r.
-func (u *uploader) same(ctx context.Context, r io.ReaderAt, size int64) (same bool) {
-	const chunk = 1 << 20
-	have, want := make([]byte, chunk), make([]byte, chunk)
+// sameAs returns a function that reads the object and reports whether it has the bytes of r.
+func (u *uploader) sameAs(ctx context.Context, r io.ReaderAt, size int64) func() bool {
+	return func() bool {
+		const chunk = 1 << 20
+		have, want := make([]byte, chunk), make([]byte, chunk)
+		return u.reads(ctx, size, func(body io.Reader) (bool, error) {
+			for off := int64(0); off < size; off += chunk {
+				n := min(chunk, size-off)
+				if _, err := io.ReadFull(body, have[:n]); err != nil {
+					return false, err
+				}
+				if k, _ := r.ReadAt(want[:n], off); int64(k) < n || !bytes.Equal(have[:n], want[:n]) {
+					return false, nil
+				}
+			}
+			return true, nil
+		})
+	}
+}
+
+// reads reads the object, and returns what check returns for its bytes, and false for another size.
+func (u *uploader) reads(ctx context.Context, size int64, check func(io.Reader) (bool, error)) (same bool) {
 	_ = repeat(ctx, func() error {
 		body, info, _, err := u.core.GetObject(ctx, u.bucket, u.key, minio.GetObjectOptions{})
 		if err != nil {
@@ -308,17 +327,8 @@ func (u *uploader) same(ctx context.Context, r io.ReaderAt, size int64) (same bo
 		if info.Size != size {
 			return nil
 		}
-		for off := int64(0); off < size; off += chunk {
-			n := min(chunk, size-off)
-			if _, err := io.ReadFull(body, have[:n]); err != nil {
-				return err
-			}
-			if k, _ := r.ReadAt(want[:n], off); int64(k) < n || !bytes.Equal(have[:n], want[:n]) {
-				return nil
-			}
-		}
-		same = true
-		return nil
+		same, err = check(body)
+		return err
 	})
 	return same
 }
@@ -339,19 +349,13 @@ func piece(r io.ReaderAt, off, n int64) ([]byte, string, error) {
 // parts writes a large object in parts.
 func (u *uploader) parts(ctx context.Context, r io.ReaderAt, size int64) (err error) {
 	part := max(u.part, (size+maxParts-1)/maxParts)
-	var id string
-	err = repeat(ctx, func() error {
-		id, err = u.core.NewMultipartUpload(ctx, u.bucket, u.key, u.put)
-		return err
-	})
+	id, err := u.begin(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() {
 		if err != nil {
-			rest, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTime)
-			defer cancel()
-			_ = u.core.AbortMultipartUpload(rest, u.bucket, u.key, id)
+			u.abort(ctx, id)
 		}
 	}()
 	n := int((size + part - 1) / part)
@@ -370,16 +374,9 @@ func (u *uploader) parts(ctx context.Context, r io.ReaderAt, size int64) (err er
 				return err
 			}
 			sums[i] = md5.Sum(b)
-			var p minio.ObjectPart
-			err = repeat(within, func() error {
-				o := minio.PutObjectPartOptions{Sha256Hex: sum, DisableContentSha256: true}
-				p, err = u.core.PutObjectPart(within, u.bucket, u.key, id, i+1, bytes.NewReader(b), int64(len(b)), o)
-				return err
-			})
-			if err != nil {
+			if done[i], err = u.sendPart(within, id, i+1, b, sum); err != nil {
 				return err
 			}
-			done[i] = minio.CompletePart{PartNumber: i + 1, ETag: p.ETag}
 			u.progress(sent.Add(int64(len(b))))
 			return nil
 		})
@@ -387,10 +384,37 @@ func (u *uploader) parts(ctx context.Context, r io.ReaderAt, size int64) (err er
 	if err := g.Wait(); err != nil {
 		return err
 	}
-	return u.commit(ctx, r, size, tagOf(sums), func() (string, error) {
+	return u.commit(ctx, size, tagOf(sums), u.sameAs(ctx, r, size), func() (string, error) {
 		info, err := u.core.CompleteMultipartUpload(ctx, u.bucket, u.key, id, done, u.put)
 		return info.ETag, err
 	})
+}
+
+// begin begins an upload in parts, and returns its identity.
+func (u *uploader) begin(ctx context.Context) (id string, err error) {
+	err = repeat(ctx, func() error {
+		id, err = u.core.NewMultipartUpload(ctx, u.bucket, u.key, u.put)
+		return err
+	})
+	return id, err
+}
+
+// abort removes the parts of an upload, also if ctx is done.
+func (u *uploader) abort(ctx context.Context, id string) {
+	rest, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTime)
+	defer cancel()
+	_ = u.core.AbortMultipartUpload(rest, u.bucket, u.key, id)
+}
+
+// sendPart sends a part, which has a SHA-256 in hexadecimal.
+func (u *uploader) sendPart(ctx context.Context, id string, number int, b []byte, sum string) (minio.CompletePart, error) {
+	var p minio.ObjectPart
+	err := repeat(ctx, func() (err error) {
+		o := minio.PutObjectPartOptions{Sha256Hex: sum, DisableContentSha256: true}
+		p, err = u.core.PutObjectPart(ctx, u.bucket, u.key, id, number, bytes.NewReader(b), int64(len(b)), o)
+		return err
+	})
+	return minio.CompletePart{PartNumber: number, ETag: p.ETag}, err
 }
 
 // tagOf returns the ETag that Amazon's store gives an object in parts: the MD5 of theirs

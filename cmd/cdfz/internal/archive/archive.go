@@ -218,6 +218,7 @@ func (v *archiver) do(ctx context.Context, args []string) error {
 		selects = unpack.Select
 	}
 	v.run.Finder.TakesBack = v.proof.deletes && !v.dry
+	v.run.Finder.NoVolumes = true
 	v.files = v.run.Find(ctx, args, selects, v.failed)
 	defer func() { v.files.Close() }()
 	v.run.Load(ctx, &v.files, v.failed)

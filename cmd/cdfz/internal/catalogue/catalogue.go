@@ -232,6 +232,7 @@ func (v *cataloguer) addFiles(ctx context.Context, b *cataloguefile.Builder) (ad
 		failedFiles++
 		v.run.Term.FailFile(name, err)
 	}
+	v.run.Finder.Current = true
 	files := v.run.Find(ctx, v.files, fileio.Archives, failed)
 	defer func() { files.Close() }()
 	if v.run.Select.Balance {

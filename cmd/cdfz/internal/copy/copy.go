@@ -221,6 +221,7 @@ func (v *copier) all(ctx context.Context, args []string) {
 		}
 		return
 	}
+	v.run.Finder.Current = true
 	files := v.run.Find(ctx, args, fileio.Archives, v.run.Term.FailFile)
 	defer func() { files.Close() }()
 	if v.run.Select.Balance {

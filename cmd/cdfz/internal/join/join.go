@@ -208,6 +208,7 @@ func (v *joiner) locations(ctx context.Context, args []string) (locations []stri
 		v.run.Term.FailFile(name, err)
 	}
 	v.run.Select.Repeats = true // as members
+	v.run.Finder.Current = true
 	files := v.run.Find(ctx, args, fileio.Archives, failed)
 	defer files.Close()
 	v.run.Each(ctx, files, func(j *cli.Job) error {

@@ -96,7 +96,8 @@ members: tas.ncml becomes tas.nc, as ncrcat or ncecat would make it.
 FILE may be a folder: archives below it, named *.cdfz, are restored, and other files
 are skipped, as are targets that exist and have the SHA-256 of the archive's netCDF file,
 so that a run can be repeated. It may also be an http, https, s3 or gs URL, or - for
-standard input.
+standard input. Volumes, which cdfz pack makes, are folders, too. Of several in one folder, the last that has a
+file is taken, and its name is no part of the path below -o. --as-of TIME leaves out volumes that were packed later.
 
 ` + cli.PrefixHelp + ` An object fails
 whose key is not the path of a file, such as a/../b.
@@ -139,6 +140,7 @@ is first restored and checked in a temporary file.`,
 	run.MemoryFlag(cmd)
 	cli.Flags(cmd, "What to restore", func(f *pflag.FlagSet) {
 		f.BoolVar(&v.salvages, "salvage", false, "restore the intact parts of a damaged archive")
+		f.Var(&cli.TimeFlag{T: &run.Finder.AsOf, End: true}, "as-of", "from volumes, restore what they had at `TIME`: later ones are left out")
 	})
 	cli.Flags(cmd, cli.OutputFlags, func(f *pflag.FlagSet) {
 		cli.Choice(cmd, &v.sparse, "sparse", "leave holes where a file is zero", atomicfile.SparseAuto, atomicfile.SparseAlways, atomicfile.SparseNever)
@@ -166,6 +168,7 @@ func (v *restorer) do(ctx context.Context, args []string) {
 		}
 		v.run.Term.FailFile(name, err)
 	}
+	v.run.Finder.Current = true
 	files := v.run.Find(ctx, args, fileio.Archives, failed)
 	defer func() { files.Close() }()
 	if v.run.Select.Balance {

@@ -167,6 +167,7 @@ func (v *verifier) do(ctx context.Context, args []string) {
 		unread = append(unread, name)
 		failed(name, err)
 	}
+	v.run.Finder.Checks = true
 	files := v.run.Find(ctx, args, fileio.Archives, listFailed)
 	defer func() { files.Close() }()
 	if v.run.Select.Balance || v.scrub.chooses() {

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/cdfz-format/cdfz/archive"
@@ -23,6 +24,7 @@ import (
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 	"github.com/cdfz-format/cdfz/internal/future"
 	"github.com/cdfz-format/cdfz/internal/ioat"
+	"github.com/cdfz-format/cdfz/internal/kept"
 	"github.com/cdfz-format/cdfz/internal/nofollow"
 	"github.com/cdfz-format/cdfz/internal/s3"
 	"github.com/cdfz-format/cdfz/internal/storage"
@@ -44,6 +46,9 @@ type Inputs struct {
 	open    map[*Input]fs.FileInfo // the local ones that the run is reading
 	all     access.Sources         // the closed ones, too
 	folders access.Folders         // above sources and targets
+
+	volumes *kept.Pool[string, *openVolume]
+	opening sync.Mutex // of volumes
 }
 
 const (
@@ -55,7 +60,7 @@ const (
 
 // NewInputs returns the inputs of a run that writes to dest.
 func NewInputs(term *terminal.Terminal, dest *Dest) *Inputs {
-	return &Inputs{Whole: wholeEnds, Mounts: new(storage.Mounts), term: term, dest: dest, open: map[*Input]fs.FileInfo{}}
+	return &Inputs{Whole: wholeEnds, Mounts: new(storage.Mounts), term: term, dest: dest, open: map[*Input]fs.FileInfo{}, volumes: newVolumePool()}
 }
 
 // OpenReceipts opens the URL of receipts.
@@ -79,6 +84,7 @@ type Input struct {
 	Modified time.Time
 	remote   *answered        // of a URL, else nil
 	in       *os.Root         // the folder of a file below a tree; else nil
+	volume   *openVolume      // of which it is a member; else nil
 	parts    iter.Seq[string] // the names of other files that are read because of this one, or nil; guarded by Inputs.mu
 	close    func() error
 }
@@ -110,6 +116,9 @@ var otherScheme = sync.OnceValue(func() *regexp.Regexp {
 // fail once the context is cancelled.
 func (n *Inputs) Open(ctx context.Context, name string) (*Input, error) {
 	n.term.Hide(name)
+	if in, err := n.openInVolume(ctx, name); in != nil || err != nil {
+		return in, err
+	}
 	if remote.IsURL(name) {
 		var o *remote.Options
 		if n.Whole == WholeObject {
@@ -140,8 +149,8 @@ func (n *Inputs) note(in *Input) *Input {
 	if in.Stat == nil {
 		return in
 	}
-	if r, err := access.Of(in.File); err == nil {
-		n.all.Add(r, folderOf(in.Name))
+	if r, err := access.Of(in.fileOf()); err == nil {
+		n.all.Add(r, folderOf(in.pathOf()))
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -214,6 +223,9 @@ func (n *Inputs) OpenFile(ctx context.Context, j File) (*Input, error) {
 	if j.empty { // stores answer no range of it
 		return &Input{Name: terminal.ShowName(j.Name), R: bytes.NewReader(nil), close: func() error { return nil }}, nil
 	}
+	if j.volume != nil {
+		return n.openMember(ctx, j)
+	}
 	if j.object && j.Size > 0 && j.Size <= n.Whole {
 		n.term.Hide(j.Name)
 		return openRemote(ctx, j.Name, &remote.Options{Tail: int(j.Size)})
@@ -274,7 +286,14 @@ func openRemote(ctx context.Context, name string, o *remote.Options) (*Input, er
 	if err != nil {
 		return nil, err
 	}
-	return &Input{Name: terminal.ShowName(name), R: ioat.Bind(ctx, r), Size: r.Size(), ETag: r.ETag(), Modified: r.Modified(), remote: &answered{name, r.Header().Get(storage.ShownHeader) != ""}, close: r.Close}, nil
+	in := inputOf(name, r)
+	in.R = ioat.Bind(ctx, r)
+	return in, nil
+}
+
+// inputOf returns an input of a file at a URL, without R.
+func inputOf(name string, r *remote.File) *Input {
+	return &Input{Name: terminal.ShowName(name), Size: r.Size(), ETag: r.ETag(), Modified: r.Modified(), remote: &answered{name, r.Header().Get(storage.ShownHeader) != ""}, close: r.Close}
 }
 
 // OpenRegular opens a regular file. It does not open pipes, since that could block
@@ -317,12 +336,20 @@ func (n *Inputs) OpenToChange(ctx context.Context, j File) (in *Input, err error
 	switch {
 	case n.dest.Name != "":
 		return n.OpenFile(ctx, j)
+	case j.volume != nil:
+		return nil, terminal.Hinted(errInVolume, "-o OUT writes a new archive")
 	case remote.IsURL(j.Name):
 		return nil, terminal.Hinted(errors.New("a URL cannot be changed in place"), "-o OUT writes a new archive")
 	case j.tree != nil:
 		in, err = openBelow(j, os.O_RDWR)
 	default:
 		in, err = OpenRegular(j.Name, os.O_RDWR)
+	}
+	if errors.Is(err, syscall.ENOTDIR) {
+		if member, e := n.openInVolume(ctx, j.Name); member != nil && e == nil {
+			member.Close()
+			err = terminal.Hinted(errInVolume, "-o OUT writes a new archive")
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -333,6 +360,9 @@ func (n *Inputs) OpenToChange(ctx context.Context, j File) (in *Input, err error
 	}
 	return in, nil
 }
+
+// errInVolume is the error of a change in a volume.
+var errInVolume = terminal.Lasting(errors.New("a member of a volume cannot be changed in place"))
 
 func checkRegular(st fs.FileInfo) error {
 	switch {

@@ -266,7 +266,7 @@ func (l *nameList) job(n listed) File {
 	case remote.IsURL(n.name):
 		return File{Name: n.name, Rel: BaseName(n.name)}
 	}
-	j := File{Name: n.name, Rel: kept(n.name)}
+	j := File{Name: n.name, Rel: keptPath(n.name)}
 	if n.name == terminal.StdinName { // a file in the current folder
 		j.Name = "." + string(filepath.Separator) + n.name
 	}
@@ -276,8 +276,8 @@ func (l *nameList) job(n listed) File {
 	return j
 }
 
-// kept returns the part of a listed name that is kept below -o DIR/: all of it, without a root.
-func kept(name string) string {
+// keptPath returns the part of a listed name that is kept below -o DIR/: all of it, without a root.
+func keptPath(name string) string {
 	name = filepath.Clean(name)
 	if filepath.IsAbs(name) {
 		name = strings.TrimLeft(name[len(filepath.VolumeName(name)):], string(filepath.Separator))

@@ -39,6 +39,13 @@ func (t *Targets) Limits(path string, src *Input) *access.Limits {
 	if fromAll(src) {
 		return t.in.all.Limits(&t.in.folders, dst)
 	}
+	if src.volume != nil && src.Stat != nil {
+		l := &access.Limits{Copy: access.FromInfo(src.Stat), Others: t.in.folders.Limits(folderOf(src.pathOf()), 0, dst)}
+		if r, err := access.Of(src.fileOf()); err == nil {
+			l.Others = append(l.Others, r)
+		}
+		return l
+	}
 	if src.Stat == nil || src.File == nil {
 		return nil
 	}
@@ -87,7 +94,7 @@ func (t *Targets) rights(path string, src *Input, rel string) (file func(*os.Fil
 		return nil, nil
 	}
 	file = func(f *os.File) { t.Limits(path, src).Set(f) }
-	if rel == "" || fromAll(src) || !t.dest.IsDir() {
+	if rel == "" || fromAll(src) || src.volume != nil || !t.dest.IsDir() {
 		return file, nil
 	}
 	// The folders of targets are those of their sources. That of -o DIR/ is like the folder that is the

@@ -20,8 +20,8 @@ type answered struct {
 // Stored returns where an input is stored.
 func (n *Inputs) Stored(in *Input) (*storage.Place, error) {
 	switch {
-	case in.File != nil:
-		return n.Mounts.Of(in.File)
+	case in.fileOf() != nil:
+		return n.Mounts.Of(in.fileOf())
 	case in.remote == nil: // standard input
 		return storage.Web(false), nil
 	case s3.IsURL(in.remote.url):
@@ -40,11 +40,11 @@ func (n *Inputs) Same(x, y *Input) error {
 	if err != nil {
 		return err
 	}
-	if err := p.Same(q); err != nil || x.File != nil && y.File != nil {
+	if err := p.Same(q); err != nil || x.fileOf() != nil && y.fileOf() != nil {
 		return err
 	}
 	for _, in := range []*Input{x, y} {
-		if in.File == nil && in.remote == nil {
+		if in.fileOf() == nil && in.remote == nil {
 			return errors.New("nobody knows which file standard input is")
 		}
 	}

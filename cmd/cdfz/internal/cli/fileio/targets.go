@@ -67,14 +67,22 @@ func (t *Targets) Check(args []string) error {
 
 // CheckOfAll checks the -o of a verb that makes one target of all FILEs.
 func (t *Targets) CheckOfAll() error {
+	if err := t.CheckDest(); err != nil {
+		return err
+	}
+	if t.dest.IsDir() {
+		return fmt.Errorf("%s: expected the name of a file, found a folder", t.dest.show())
+	}
+	return nil
+}
+
+// CheckDest checks the -o of a verb that makes one target of all FILEs, or several in a folder.
+func (t *Targets) CheckDest() error {
 	if err := t.dest.stdNames(nil); err != nil {
 		return err
 	}
 	if err := t.dest.CheckURL(); err != nil {
 		return err
-	}
-	if t.dest.IsDir() {
-		return fmt.Errorf("%s: expected the name of a file, found a folder", t.dest.show())
 	}
 	return t.checkStdout()
 }

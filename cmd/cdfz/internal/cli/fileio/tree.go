@@ -2,6 +2,7 @@ package fileio
 
 import (
 	"context"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cdfz-format/cdfz/archive/volume"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 	"github.com/cdfz-format/cdfz/internal/nofollow"
@@ -88,12 +90,21 @@ type Entry struct {
 	Name string   // its path, or the URL of an object
 	In   *os.Root // its folder, nil for an object
 
-	object context.Context // for reading an object
+	object context.Context // for reading an object or a member
+	member *File           // of a volume
+	inputs *Inputs         // to open that
 	size   int64           // of an object in bytes
 }
 
 // Open opens the file for reading.
 func (e Entry) Open() (Content, error) {
+	if e.member != nil {
+		in, err := e.inputs.openMember(e.object, *e.member)
+		if err != nil {
+			return nil, err
+		}
+		return memberContent{io.NewSectionReader(in.R, 0, in.Size), in}, nil
+	}
 	if e.In == nil {
 		return openObject(e.object, e.Name, e.size)
 	}
@@ -104,10 +115,17 @@ func (e Entry) Open() (Content, error) {
 	return f, nil
 }
 
+// memberContent is an open member.
+type memberContent struct {
+	*io.SectionReader
+	io.Closer
+}
+
 // found is what a folder of a tree has.
 type found struct {
 	rel      string // path below the tree
 	folder   bool
+	volume   bool // it may be one, by its name
 	size     int64
 	modified time.Time
 	reason   string // to skip it
@@ -152,6 +170,7 @@ func (t *tree) list(rel string, pred Pred, s *Selection, takesBack bool, stop fu
 		f.reason = s.excluded(f.rel, f.folder)
 		if !f.folder && f.reason == "" {
 			if f.reason = notAFile(d, base); f.reason == "" {
+				f.volume = filepath.Ext(base) == volume.Suffix
 				f.reason, f.err = pred(Entry{Name: t.name(f.rel), In: in.Root})
 			}
 			if st, err := d.Info(); err == nil {

@@ -27,8 +27,11 @@ type File struct {
 	Size int64  // bytes, 0 if unknown
 	N    int    // number of the FILE argument that it is or is below
 	tree *tree  // that it is below, nil for none
-	err  error  // it cannot be opened
-	skip string // the reason to skip it
+	// volume is the volume in which it is the member of a path, nil for none.
+	volume *File
+	member string
+	err    error  // it cannot be opened
+	skip   string // the reason to skip it
 
 	object bool // it is below a prefix, and Rel is its key after that
 	empty  bool // it is an object without bytes
@@ -160,6 +163,14 @@ type Finder struct {
 	// TakesBack is set by verbs that delete files: what a killed run was deleting gets its name
 	// again in the folders that are walked.
 	TakesBack bool
+	// NoVolumes is set by verbs that take volumes for files like others.
+	NoVolumes bool
+	// Checks compares the headers of volumes with their indexes, and files in them with their sums.
+	Checks bool
+	// Current leaves out members of volumes of which a later volume in the same folder has another state.
+	Current bool
+	// AsOf, if not zero, leaves out volumes that were packed later.
+	AsOf time.Time
 
 	sel     *Selection
 	targets *Targets
@@ -209,6 +220,11 @@ func (f *Finder) Find(ctx context.Context, args []string, pred Pred, failed func
 			j := File{Name: arg, Rel: BaseName(arg), N: n}
 			if err == nil {
 				j.Size, j.Modified = st.Size(), st.ModTime()
+			}
+			if f.isVolume(ctx, j) {
+				out.Folders = true
+				f.addVolumes(ctx, []File{j}, "", pred, failed, &out)
+				continue
 			}
 			if f.sel.takes(j.Rel) {
 				out.Files = append(out.Files, j)
@@ -266,8 +282,16 @@ func (f *Finder) walk(ctx context.Context, t *tree, rel string, n int, pred Pred
 		failed(t.name(rel), err)
 		return
 	}
+	var volumes []File
+	defer func() { f.addVolumes(ctx, volumes, rel, pred, failed, out) }()
 	for _, is := range list {
 		name := t.name(is.rel)
+		if is.volume {
+			if j := (File{Name: name, Rel: is.rel, Size: is.size, N: n, tree: t}); f.isVolume(ctx, j) {
+				volumes = append(volumes, j)
+				continue
+			}
+		}
 		switch {
 		case ctx.Err() != nil:
 			return

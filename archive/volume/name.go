@@ -1,0 +1,40 @@
+package volume
+
+import (
+	"iter"
+	"net/url"
+	"strings"
+
+	"github.com/cdfz-format/cdfz/internal/urls"
+)
+
+// Split divides a path or URL such as vol/0001.tar/1987/tas.nc.cdfz into that of a volume and the path of a member. Folders
+// can be named like volumes, so that there may be several ways, of which the first with a volume counts. It reads
+// nothing.
+func Split(name string) iter.Seq2[string, string] {
+	return func(yield func(volume, member string) bool) {
+		end, query, escaped := len(name), "", false
+		if scheme := urls.Scheme(name); scheme != "" && scheme != "s3" && scheme != "gs" { // keys of objects have no query
+			escaped = true
+			if i := strings.IndexAny(name, "?#"); i >= 0 {
+				end, query = i, name[i:]
+			}
+		}
+		for at := 0; ; {
+			i := strings.Index(name[at:end], Suffix+"/")
+			if i < 0 {
+				return
+			}
+			at += i + len(Suffix)
+			member := strings.TrimLeft(name[at:end], "/")
+			if escaped {
+				if text, err := url.PathUnescape(member); err == nil {
+					member = text
+				}
+			}
+			if member != "" && !yield(name[:at]+query, member) {
+				return
+			}
+		}
+	}
+}
