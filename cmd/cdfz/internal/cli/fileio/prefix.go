@@ -4,9 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
+	"maps"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
@@ -37,7 +41,10 @@ type prefix struct {
 	below  bool // targets are below -o DIR/
 	jobs   chan File
 	stop   context.CancelFunc
-	err    error // of the listing, once jobs is closed
+	err    error // of the listing, or of volumes, once jobs is closed
+
+	f       *Finder
+	volumes map[string][]File // by the folder that they are in
 }
 
 // openPrefix begins to list a prefix.
@@ -45,7 +52,7 @@ func (f *Finder) openPrefix(ctx context.Context, url string, n int, pred Pred) *
 	f.term.Hide(url)
 	stop.Catch()
 	ctx, cancel := context.WithCancel(ctx)
-	p := &prefix{url: url, n: n, pred: pred, choose: f.sel, below: f.targets.dest.IsDir(), jobs: make(chan File, namesAhead), stop: cancel}
+	p := &prefix{url: url, n: n, pred: pred, choose: f.sel, below: f.targets.dest.IsDir(), jobs: make(chan File, namesAhead), stop: cancel, f: f, volumes: map[string][]File{}}
 	go func() {
 		defer close(p.jobs)
 		found := false
@@ -55,6 +62,9 @@ func (f *Finder) openPrefix(ctx context.Context, url string, n int, pred Pred) *
 		})
 		if p.err == nil && !found {
 			p.err = errNoObjects
+		}
+		if p.err == nil {
+			p.err = p.sendMembers(ctx)
 		}
 	}()
 	return p
@@ -69,6 +79,10 @@ func (p *prefix) send(ctx context.Context, page []s3.Object) error {
 		}
 		j := below(p.url, o.Rel)
 		j.Size, j.Modified, j.ETag, j.N, j.empty = o.Size, o.Modified, o.ETag, p.n, o.Size == 0
+		if p.f.isVolume(ctx, j) {
+			p.volumes[path.Dir(o.Rel)] = append(p.volumes[path.Dir(o.Rel)], j)
+			continue
+		}
 		if p.choose.takes(j.Rel) {
 			j.skip = reason(p.choose.Rules.JudgeFile(o.Rel))
 			jobs = append(jobs, j)
@@ -96,6 +110,40 @@ func (p *prefix) send(ctx context.Context, page []s3.Object) error {
 		}
 	}
 	return nil
+}
+
+// sendMembers sends the files in volumes.
+func (p *prefix) sendMembers(ctx context.Context) error {
+	var errs []error
+	failed := func(name string, err error) { errs = append(errs, fmt.Errorf("%s: %w", name, err)) }
+	for _, dir := range slices.Sorted(maps.Keys(p.volumes)) {
+		under := dir
+		if under == "." {
+			under = ""
+		}
+		sources, _ := p.f.membersIn(ctx, p.volumes[dir], under, p.pred, failed)
+		for _, m := range sources {
+			for j, ok := m.next(ctx); ok; j, ok = m.next(ctx) {
+				if p.below && j.skip == "" && j.err == nil {
+					if _, err := filepath.Localize(filepath.ToSlash(j.Rel)); err != nil {
+						j.noPath, j.err = true, errNoPath
+					}
+				}
+				select {
+				case p.jobs <- j:
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+			}
+			if err := m.failure(); err != nil {
+				failed(m.name(), err)
+			}
+		}
+		for _, m := range sources {
+			m.close()
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // below returns the object with a key below a prefix.

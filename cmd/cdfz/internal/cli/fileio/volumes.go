@@ -323,6 +323,15 @@ func (m *membersOf) close() {
 
 // addVolumes adds the members of the volumes of a folder. under is the path of that folder below FILE.
 func (f *Finder) addVolumes(ctx context.Context, files []File, under string, pred Pred, failed func(name string, err error), out *List) {
+	sources, skipped := f.membersIn(ctx, files, under, pred, failed)
+	out.skipped += skipped
+	for _, s := range sources {
+		out.add(f, s)
+	}
+}
+
+// membersIn returns the members of the volumes of a folder, and the number of volumes that --as-of leaves out.
+func (f *Finder) membersIn(ctx context.Context, files []File, under string, pred Pred, failed func(name string, err error)) (sources []*membersOf, skipped int64) {
 	n := f.targets.in
 	group := &Volumes{n: n}
 	byItem := map[*volumeItem]File{}
@@ -333,7 +342,7 @@ func (f *Finder) addVolumes(ctx context.Context, files []File, under string, pre
 			continue
 		}
 		if !f.AsOf.IsZero() && i.Value.Packed().After(f.AsOf) {
-			out.skipped++
+			skipped++
 			f.skip(j.Name, "packed at "+i.Value.Packed().UTC().Format(time.RFC3339))
 			n.volumes.Release(i)
 			continue
@@ -342,8 +351,9 @@ func (f *Finder) addVolumes(ctx context.Context, files []File, under string, pre
 	}
 	group.sort()
 	for _, i := range group.list {
-		out.add(f, &membersOf{f: f, in: group, item: i, file: byItem[i], under: under, pred: pred, current: f.Current})
+		sources = append(sources, &membersOf{f: f, in: group, item: i, file: byItem[i], under: under, pred: pred, current: f.Current})
 	}
+	return sources, skipped
 }
 
 func (m *membersOf) next(ctx context.Context) (File, bool) {
