@@ -20,7 +20,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 )
 
-var packed = time.Unix(1_800_000_000, 0)
+var packed = time.Unix(1_750_000_000, 0)
 
 // member is a member with its contents.
 type member struct {
@@ -427,4 +427,74 @@ func TestSplit(t *testing.T) {
 		}
 		require.Equal(t, want, got, name)
 	}
+}
+
+// TestLarge checks a member of more than 8 GiB, which old headers cannot tell: only its zeros are not written.
+func TestLarge(t *testing.T) {
+	const size = 9<<30 + 1
+	s := &sparse{}
+	w := NewWriter(s, packed)
+	defer w.Abort()
+	large := Entry{Path: "large", Kind: File, Size: size, Modified: packed}
+	require.NoError(t, w.Add(&large, io.LimitReader(zeroReader{}, size)))
+	after := file1("small", 700)
+	require.NoError(t, w.Add(&after.Entry, bytes.NewReader(after.data)))
+	n, err := w.Finish()
+	require.NoError(t, err)
+	v, err := Open(t.Context(), s, n)
+	require.NoError(t, err)
+	again, err := Rebuild(t.Context(), s, n, nil)
+	require.NoError(t, err)
+	defer again.Close()
+	for _, v := range []*Volume{v, again} {
+		e, err := v.Lookup(t.Context(), "large")
+		require.NoError(t, err)
+		require.EqualValues(t, int64(size), e.Size)
+		e, err = v.Lookup(t.Context(), "small")
+		require.NoError(t, err)
+		r, n, err := v.Contents(t.Context(), e)
+		require.NoError(t, err)
+		got := make([]byte, n)
+		_, err = r.ReadAt(got, 0)
+		require.NoError(t, err)
+		require.Equal(t, after.data, got)
+	}
+}
+
+var zeroPage [32 << 10]byte // what io.Copy writes at once
+
+type zeroReader struct{}
+
+func (zeroReader) Read(p []byte) (int, error) { clear(p); return len(p), nil }
+
+// sparse is a file in memory without long runs of zeros.
+type sparse struct {
+	n      int64
+	pieces []piece
+}
+
+type piece struct {
+	off int64
+	b   []byte
+}
+
+func (s *sparse) Write(p []byte) (int, error) {
+	if len(p) > len(zeroPage) || !bytes.Equal(p, zeroPage[:len(p)]) {
+		s.pieces = append(s.pieces, piece{s.n, bytes.Clone(p)})
+	}
+	s.n += int64(len(p))
+	return len(p), nil
+}
+
+func (s *sparse) ReadAt(p []byte, off int64) (int, error) {
+	clear(p)
+	for _, x := range s.pieces {
+		if a, b := max(off, x.off), min(off+int64(len(p)), x.off+int64(len(x.b))); a < b {
+			copy(p[a-off:], x.b[a-x.off:b-x.off])
+		}
+	}
+	if left := s.n - off; int64(len(p)) > left {
+		return int(left), io.EOF
+	}
+	return len(p), nil
 }

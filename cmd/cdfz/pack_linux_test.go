@@ -6,15 +6,21 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math/rand/v2"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/johannesboyne/gofakes3"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/cdfz-format/cdfz/archive/volume"
 )
 
 // packedTree makes a folder of archives, and returns the files that they hold.
@@ -166,4 +172,77 @@ func TestPackReplaced(t *testing.T) {
 	require.Equal(t, 1, code, errs)
 	require.Contains(t, errs, "changed")
 	require.NoFileExists(t, "x.nc")
+}
+
+// TestPackKilled kills runs at random points, and repeats them: volumes are complete or not there, and the same command
+// completes them.
+func TestPackKilled(t *testing.T) {
+	classic, err := filepath.Abs("../../testdata/classic")
+	require.NoError(t, err)
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.Mkdir("tmp", 0o700))
+	files := packedTree(t, classic)
+	r := rand.New(rand.NewPCG(1, 2))
+	for i := range 300 {
+		b := make([]byte, r.IntN(5000))
+		for k := range b {
+			b[k] = byte(r.Uint32())
+		}
+		require.NoError(t, os.WriteFile(fmt.Sprintf("arch/1988/%03d.bin", i), b, 0o644))
+	}
+	kills := 0
+	for kills = 0; !killed(t, r, "tmp", 60*time.Millisecond, "pack", "-q", "-o", "vol/", "--size", "40K", "arch/"); kills++ {
+		require.Less(t, kills, 1000)
+		volumes, err := filepath.Glob("vol/*")
+		require.NoError(t, err)
+		for _, name := range volumes {
+			b, err := os.ReadFile(name)
+			require.NoError(t, err)
+			_, err = volume.Open(t.Context(), bytes.NewReader(b), int64(len(b)))
+			require.NoError(t, err, name)
+		}
+	}
+	require.Positive(t, kills)
+	left, err := filepath.Glob("vol/.*")
+	require.NoError(t, err)
+	require.Empty(t, left)
+	mustRun(t, "verify", "-q", "vol/")
+	mustRun(t, "restore", "-q", "-o", "back/", "vol/")
+	sameFiles(t, "back", files)
+	require.NoError(t, os.Mkdir("x", 0o700))
+	volumes, err := filepath.Glob("vol/*.tar")
+	require.NoError(t, err)
+	require.Greater(t, len(volumes), 5)
+	for _, name := range volumes {
+		out, err := exec.Command("tar", "-xf", name, "-C", "x").CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
+	require.NoError(t, os.Remove("x/.cdfz-volume-index"))
+	out, err := exec.Command("diff", "-r", "arch", "x").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+}
+
+// TestPackLinks checks that links stay links, that names are any bytes, and that FIFOs are listed.
+func TestPackLinks(t *testing.T) {
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.MkdirAll("arch/a", 0o750))
+	require.NoError(t, os.WriteFile("arch/a/one", []byte("text"), 0o640))
+	require.NoError(t, os.Link("arch/a/one", "arch/a/two"))
+	require.NoError(t, os.Symlink("a/one", "arch/link"))
+	require.NoError(t, unix.Mkfifo("arch/pipe", 0o600))
+	require.NoError(t, os.WriteFile("arch/bad\xff\nname", nil, 0o600))
+	out, errs, code := runCode("pack", "-o", "all.tar", "arch/")
+	require.Equal(t, 4, code)
+	require.Contains(t, errs, "arch/pipe: is not packed: it is a FIFO")
+	require.Contains(t, out, "packed 5 members in 1 volume")
+	b, err := os.ReadFile("all.tar")
+	require.NoError(t, err)
+	v, err := volume.Open(t.Context(), bytes.NewReader(b), int64(len(b)))
+	require.NoError(t, err)
+	e, err := v.Lookup(t.Context(), "a/two")
+	require.NoError(t, err)
+	require.Equal(t, volume.HardLink, e.Kind)
+	require.Equal(t, "a/one", e.Target)
+	_, err = v.Lookup(t.Context(), "bad\xff\nname")
+	require.NoError(t, err)
 }
