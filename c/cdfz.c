@@ -234,6 +234,7 @@ void cdfz_close(cdfz_archive *a)
 	free(a->manifest_text);
 	free((char *)a->source.name);
 	free(a->head);
+	free(a->head_stored);
 	free(a);
 }
 

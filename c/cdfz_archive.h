@@ -23,7 +23,9 @@ struct cdfz_archive {
 	plan plan;
 	netcdf netcdf;
 	layout layout;
-	uint8_t *head;      /* block 0 of the rest, which holds the netCDF header */
+	uint8_t *head;      /* the first bytes of block 0 of the rest, which are the netCDF header, or all of them */
+	size_t head_size;
+	uint8_t *head_stored; /* the stored bytes of this block, unless head is all of it */
 	char sha256[65];
 };
 

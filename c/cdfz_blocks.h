@@ -206,6 +206,33 @@ static cdfz_status load(cdfz_archive *a, uint64_t number, uint32_t chain, size_t
 	return CDFZ_OK;
 }
 
+/* Returns block 0 of the rest, whose stored bytes the manifest places (section 5.2). */
+static stored_block head_block(const cdfz_archive *a)
+{
+	const stretch *s = &a->manifest.header;
+	return (stored_block){a->head_stored, (size_t)s->len, s->mask, a->plan.rest_head, (size_t)a->plan.rest_first, {-1, -1, (int64_t)s->off}};
+}
+
+/* Provides block 0 of the rest. */
+static cdfz_status load_head(cdfz_archive *a, piece *to, cdfz_error *e)
+{
+	uint64_t number = a->layout.rest_number;
+	cdfz_status status = CDFZ_OK;
+	to->item = cache_get(&a->cache, number);
+	if (to->item == NULL) {
+		stored_block b = head_block(a);
+		to->item = item_make(number, b.decoded);
+		status = to->item ? decode(a, &b, 0, b.decoded, item_data(to->item), e) : no_memory(a, e);
+		if (status != CDFZ_OK) {
+			piece_free(a, to);
+			return status;
+		}
+		cache_put(&a->cache, to->item);
+	}
+	to->p = item_data(to->item);
+	return status;
+}
+
 /* Where byte p of a unit is: its block, the byte of this, and the bytes of the block from there
  * on, padding left out. */
 static void find_block(const unit *u, uint64_t p, uint64_t *block, size_t *within, size_t *left)

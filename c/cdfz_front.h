@@ -200,7 +200,8 @@ static cdfz_status read_plan(cdfz_archive *a, cdfz_error *e)
 
 /* ---- The netCDF header ---- */
 
-/* Decodes block 0 of the rest and reads the netCDF header in it (section 7.3). */
+/* Decodes block 0 of the rest, or only the netCDF header at its start if that is possible, and reads the header
+ * (section 7.3). The values after it take longer to decode than the header, and are decoded when they are read. */
 static cdfz_status read_header(cdfz_archive *a, cdfz_error *e)
 {
 	const manifest *m = &a->manifest;
@@ -211,14 +212,18 @@ static cdfz_status read_header(cdfz_archive *a, cdfz_error *e)
 		return fail(a, e, CDFZ_DAMAGED, at, "a long block 0 of the rest has filters");
 	if (m->header.len > 2 * p->rest_first + 65536)
 		return fail(a, e, CDFZ_DAMAGED, at, "block 0 of the rest is stored in too many bytes");
-	uint8_t *stored;
-	cdfz_status status = read_stretch(a, &m->header, m->header_copy, "netCDF header", &stored, e);
+	cdfz_status status = read_stretch(a, &m->header, m->header_copy, "netCDF header", &a->head_stored, e);
 	if (status == CDFZ_OK) {
-		stored_block b = {stored, (size_t)m->header.len, m->header.mask, p->rest_head, (size_t)p->rest_first, at};
-		a->head = malloc(p->rest_first ? (size_t)p->rest_first : 1);
-		status = a->head ? decode(a, &b, 0, b.decoded, a->head, e) : no_memory(a, e);
+		stored_block b = head_block(a);
+		size_t element;
+		a->head_size = has_ranges(a, &b, &element) && element == 1 ? (size_t)p->image_header : b.decoded;
+		a->head = malloc(a->head_size ? a->head_size : 1);
+		status = a->head ? decode(a, &b, 0, a->head_size, a->head, e) : no_memory(a, e);
 	}
-	free(stored);
+	if (a->head_size == p->rest_first) {
+		free(a->head_stored);
+		a->head_stored = NULL;
+	}
 	if (status != CDFZ_OK)
 		return status;
 	header h = {.memory = &a->memory};

@@ -44,8 +44,8 @@ static cdfz_status copy_rest(cdfz_archive *a, rest_place *r, uint64_t c, uint64_
 {
 	const plan *p = &a->plan;
 	while (size > 0) {
-		if (c < p->rest_first) {
-			uint64_t n = least(size, p->rest_first - c);
+		if (c < a->head_size) {
+			uint64_t n = least(size, a->head_size - c);
 			memcpy(out, a->head + c, (size_t)n);
 			out += n;
 			c += n;
@@ -55,10 +55,16 @@ static cdfz_status copy_rest(cdfz_archive *a, rest_place *r, uint64_t c, uint64_
 		if (r->to == 0 || c < r->from || c >= r->to) {
 			piece_free(a, &r->piece);
 			r->to = 0;
-			uint64_t i = (c - p->rest_first) / p->rest_block, from = p->rest_first + i * p->rest_block;
-			uint64_t length = least(p->rest_block, p->rest_len - from);
-			cdfz_status status = load(a, a->layout.rest_number + 1 + i, p->rest_chain, (size_t)length, -1, 0, (size_t)length,
-				&r->piece, e);
+			uint64_t from = 0, length = p->rest_first;
+			cdfz_status status;
+			if (c < p->rest_first) {
+				status = load_head(a, &r->piece, e);
+			} else {
+				uint64_t i = (c - p->rest_first) / p->rest_block;
+				from = p->rest_first + i * p->rest_block;
+				length = least(p->rest_block, p->rest_len - from);
+				status = load(a, a->layout.rest_number + 1 + i, p->rest_chain, (size_t)length, -1, 0, (size_t)length, &r->piece, e);
+			}
 			if (status != CDFZ_OK)
 				return status;
 			r->from = from;

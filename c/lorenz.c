@@ -663,12 +663,12 @@ static bool decode_lanes(space *x, reader *in, unsigned mode, uint64_t first, ui
 
 /* ---- Mode 6, text (section 12) ---- */
 
-/* Turns big-endian elements of a whole block into elements of its own order. */
-static void reverse_elements(const lorenz_params *p, uint8_t *out)
+/* Turns count big-endian elements into elements of the order of the block. */
+static void reverse_elements(const lorenz_params *p, uint64_t count, uint8_t *out)
 {
 	if (!p->little_endian || p->size == 1)
 		return;
-	for (uint64_t i = 0; i < p->elements * p->size; i += p->size)
+	for (uint64_t i = 0; i < count * p->size; i += p->size)
 		for (unsigned j = 0; j < p->size / 2; j++) {
 			uint8_t b = out[i + j];
 			out[i + j] = out[i + p->size - 1 - j];
@@ -748,18 +748,18 @@ static bool decode_text(space *x, reader *in, uint8_t *out)
 	for (unsigned i = 0; i < count; i++)
 		if (streams[i].left > 0 || streams[i].at < streams[i].have)
 			return false;
-	reverse_elements(p, out);
+	reverse_elements(p, p->elements, out);
 	return true;
 }
 
 /* ---- Mode 3, matches (section 12) ---- */
 
-/* Writes the elements first to first + count - 1 of a block. whole has the size of the block,
- * and may be where they are written if they are all. */
+/* Writes the elements first to first + count - 1 of a block, and decodes none after them. whole has the size of the
+ * block, and may be where they are written if they are all. */
 static bool decode_matches(space *x, reader *in, uint64_t first, uint64_t count, uint8_t *whole, uint8_t *out)
 {
 	const lorenz_params *p = x->p;
-	uint64_t values = 0, size = p->elements * p->size;
+	uint64_t values = 0, size = p->elements * p->size, need = (first + count) * p->size;
 	uint8_t options;
 	if (!read_byte(in, &options) || options & ~31u)
 		return false;
@@ -771,19 +771,20 @@ static bool decode_matches(space *x, reader *in, uint64_t first, uint64_t count,
 		table = in->p;
 		in->p += values * p->size;
 		size = p->elements;
+		need = first + count;
 	}
 	if (size > MAX_MATCHES)
 		return false;
 	uint8_t *coded = has_table ? x->kinds : whole;
-	if (!matches_decode(x->matches, in->p, in->end, (options & 7) + 1, dictionary, size, coded, tables_of(x)))
+	if (!matches_decode(x->matches, in->p, in->end, (options & 7) + 1, dictionary, size, need, coded, tables_of(x)))
 		return false;
 	if (!has_table) {
-		reverse_elements(p, whole);
 		if (whole != out)
 			memcpy(out, whole + first * p->size, count * p->size);
+		reverse_elements(p, count, out);
 		return true;
 	}
-	for (uint64_t i = 0; i < size; i++)
+	for (uint64_t i = 0; i < need; i++)
 		if (coded[i] >= values)
 			return false;
 	for (uint64_t i = 0; i < count; i++)

@@ -120,8 +120,9 @@ LORENZ_API lorenz_status lorenz_decode(const lorenz_params *p, const void *src, 
  * MUST be count times p->size. Otherwise like lorenz_decode.
  *
  * Only the cells that contain the range are decoded if the block has cells (section 3),
- * and only the parts if it has parts (section 13). Other blocks cost as much as a whole
- * one. Damage in what is not decoded remains undetected. */
+ * and only the parts if it has parts (section 13). Blocks of mode 3 (section 12) are decoded
+ * up to the end of the range. Other blocks cost as much as a whole one. Damage in what is
+ * not decoded remains undetected. */
 LORENZ_API lorenz_status lorenz_decode_range(const lorenz_params *p, const void *src, size_t src_len,
 	uint64_t first, uint64_t count, void *dst, size_t dst_len, void *scratch, size_t scratch_len);
 

@@ -122,9 +122,10 @@ static inline uint8_t matches_literal(matches *m, const uint8_t *out, uint64_t a
 	return (uint8_t)node;
 }
 
-/* Decodes all size bytes that the stream codes to out. m->hashed has memory for size bytes. */
+/* Decodes the first need bytes, or some more, of the size bytes that the stream codes to out, which has room for size.
+ * m->hashed has memory for size bytes. */
 static bool matches_decode(matches *m, const uint8_t *p, const uint8_t *end, unsigned unit, bool dictionary, uint64_t size,
-	uint8_t *out, const coder_tables *tables)
+	uint64_t need, uint8_t *out, const coder_tables *tables)
 {
 	enum { AGAIN, MATCH, DISTANCE };
 	coder_open(&m->c, p, end, tables);
@@ -150,13 +151,13 @@ static bool matches_decode(matches *m, const uint8_t *p, const uint8_t *end, uns
 	probabilities_reset(m->fourth[0][0], 3 * 3 * 256);
 	m->shift = 32 - matches_bits(size);
 	/* The tables take longer to reset than a short header of netCDF to decode. */
-	bool few = size <= FEW_MATCHES;
+	bool few = need <= FEW_MATCHES;
 	if (few)
 		memset(m->reset, 0, sizeof m->reset);
 	else
 		probabilities_reset(m->hashed, (size_t)3 << matches_bits(size));
 
-	for (uint64_t at = 0; at < size;) {
+	for (uint64_t at = 0; at < need;) {
 		unsigned column = (unsigned)(at % unit), history = 3 * m->before + m->kind, kind = 0;
 		uint64_t length = 1;
 		if (!coder_adaptive(&m->c, &m->copy[history][column])) {
@@ -191,7 +192,7 @@ static bool matches_decode(matches *m, const uint8_t *p, const uint8_t *end, uns
 		if (m->c.zeros > 3) /* the end of a damaged stream need not be decoded */
 			return false;
 	}
-	return coder_finished(&m->c);
+	return need < size || coder_finished(&m->c);
 }
 
 #endif
