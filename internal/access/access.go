@@ -33,6 +33,7 @@ type Rights struct {
 	named               []entry
 	preset              []byte      // the default ACL of a folder, as the system stores it
 	id                  fs.FileInfo // which file it is
+	record              *record     // of a file that is described by a record, else nil
 }
 
 // entry is what an ACL allows a user or the members of a group, with the mask applied.

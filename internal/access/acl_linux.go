@@ -205,3 +205,6 @@ func setPreset(f *os.File, acl []byte) {
 		dropACL(f, defaultACL)
 	}
 }
+
+// setRaw gives an open file an ACL as the system stores it.
+func setRaw(f *os.File, acl []byte) bool { return unix.Fsetxattr(int(f.Fd()), accessACL, acl, 0) == nil }

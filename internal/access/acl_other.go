@@ -20,3 +20,7 @@ func (r *Rights) setACL(*os.File) bool { return false }
 func dropACL(*os.File, string) bool { return true }
 
 func setPreset(*os.File, []byte) {}
+
+func (r *Rights) fromACL([]byte) bool { return false }
+
+func setRaw(*os.File, []byte) bool { return false }

@@ -214,7 +214,7 @@ func TestSource(t *testing.T) {
 				require.NoError(t, err)
 				require.Equal(t, st.Mode(), got.Mode())
 				require.Equal(t, st.ModTime(), got.ModTime())
-				if uid, gid, ok := owner(got); ok && os.Geteuid() == 0 {
+				if uid, gid, ok := Owner(got); ok && os.Geteuid() == 0 {
 					require.Equal(t, []int{12, 34}, []int{uid, gid})
 				}
 			}

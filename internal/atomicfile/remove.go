@@ -117,6 +117,10 @@ func (p *place) putBack(aside string) (name string, ok bool) {
 		return "", false
 	}
 	st, err := p.Lstat(aside)
+	if err == nil && st.Mode()&fs.ModeSymlink != 0 { // of RemoveLink, which nothing locks
+		_, err = renameNew(p, aside, base)
+		return base, err == nil
+	}
 	if err != nil || !st.Mode().IsRegular() {
 		return "", false
 	}

@@ -1,6 +1,7 @@
 package atomicfile
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -103,4 +104,23 @@ func syncTree(dir string) error {
 		return &os.PathError{Op: "syncfs", Path: dir, Err: err}
 	}
 	return nil
+}
+
+// SetLinkAttributes gives the symbolic link with a name its owner, if this is root, and its modification time.
+func SetLinkAttributes(dir *os.Root, name string, uid, gid int, m time.Time) error {
+	f, err := dir.Open(".")
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if os.Geteuid() == 0 {
+		err = unix.Fchownat(int(f.Fd()), name, uid, gid, unix.AT_SYMLINK_NOFOLLOW)
+	} else {
+		_ = unix.Fchownat(int(f.Fd()), name, -1, gid, unix.AT_SYMLINK_NOFOLLOW)
+	}
+	t, timeErr := unix.TimeToTimespec(m)
+	if timeErr == nil {
+		timeErr = unix.UtimesNanoAt(int(f.Fd()), name, []unix.Timespec{{Nsec: unix.UTIME_OMIT}, t}, unix.AT_SYMLINK_NOFOLLOW)
+	}
+	return errors.Join(err, timeErr)
 }

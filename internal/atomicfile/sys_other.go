@@ -57,3 +57,6 @@ func syncTree(dir string) error {
 		return f.Sync()
 	})
 }
+
+// SetLinkAttributes returns [errors.ErrUnsupported].
+func SetLinkAttributes(*os.Root, string, int, int, time.Time) error { return errors.ErrUnsupported }

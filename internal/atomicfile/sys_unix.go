@@ -23,8 +23,8 @@ func tryLock(f *os.File) error {
 	return err
 }
 
-// owner returns the user and the group of a file.
-func owner(st fs.FileInfo) (uid, gid int, ok bool) {
+// Owner returns the user and the group of a file.
+func Owner(st fs.FileInfo) (uid, gid int, ok bool) {
 	s, ok := st.Sys().(*syscall.Stat_t)
 	if !ok {
 		return 0, 0, false
@@ -38,6 +38,16 @@ func linksOf(st fs.FileInfo) uint64 {
 		return uint64(s.Nlink)
 	}
 	return 1
+}
+
+// Identity returns what tells a file from others on this computer, and the number of its names. ok is false where the
+// system does not tell.
+func Identity(st fs.FileInfo) (id [2]uint64, names uint64, ok bool) {
+	s, ok := st.Sys().(*syscall.Stat_t)
+	if !ok {
+		return id, 1, false
+	}
+	return [2]uint64{uint64(s.Dev), uint64(s.Ino)}, uint64(s.Nlink), true
 }
 
 // at returns what names of the folder are looked up in by system calls.
@@ -88,4 +98,22 @@ func uninterrupted(call func() error) error {
 			return err
 		}
 	}
+}
+
+// Link gives the file with a name in a folder another name, also in another folder.
+func Link(from *os.Root, name string, to *os.Root, other string) error {
+	src, err := from.Open(".")
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	dst, err := to.Open(".")
+	if err != nil {
+		return err
+	}
+	defer dst.Close()
+	if err := unix.Linkat(int(src.Fd()), name, int(dst.Fd()), other, 0); err != nil {
+		return &os.LinkError{Op: "link", Old: name, New: other, Err: err}
+	}
+	return nil
 }

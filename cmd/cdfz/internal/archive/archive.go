@@ -7,6 +7,8 @@
 //	others.go    other runs over the same files
 //	changed.go   --replace-changed and --remove-replaced
 //	copies.go    --copies and --copy-at
+//	whole.go     --whole: the tree, and what is known of it
+//	plain.go     --whole: files that are kept as they are, and further names
 //	receipts.go  --receipts and --delete-source
 //	dry.go       --dry-run
 //	dry_fate.go  the sources and the space of --dry-run
@@ -49,6 +51,7 @@ type archiver struct {
 	dry      bool // --dry-run
 	changes  changes
 	proof    proof
+	whole    whole
 	others   others
 	files    fileio.List
 	sum      archiveSum
@@ -155,6 +158,9 @@ x.nc.gz becomes x.nc.cdfz, which restores x.nc.
 			}
 			run.Dest.ToObjects = true
 			run.In.Whole = fileio.WholeObject
+			if v.whole.on {
+				run.Dest.MustBeDir()
+			}
 			if err := run.Targets.Check(args); err != nil {
 				return err
 			}
@@ -170,10 +176,14 @@ x.nc.gz becomes x.nc.cdfz, which restores x.nc.
 			if err := v.proof.check(v, args); err != nil {
 				return err
 			}
+			if err := v.whole.check(v, args); err != nil {
+				return err
+			}
 			return v.do(cmd.Context(), args)
 		},
 	}
 	cli.Flags(cmd, "What to archive", func(f *pflag.FlagSet) {
+		f.BoolVar(&v.whole.on, "whole", false, "keep everything below FILE: other files as they are,\nlinks, folders, modes, times, owners and attributes (needs -o DIR/)")
 		f.BoolVar(&v.unpacks, "decompress", false, "archive the netCDF files in *.gz, *.bz2, *.xz and *.zst, too")
 		cli.Choice(cmd, &v.existing, "skip-existing", "how to see that a file is archived", existingMtime, existingHash, existingNever)
 		f.BoolVar(&v.changes.replaces, "replace-changed", false, "archive changed sources again, and keep the old archives")
@@ -219,7 +229,15 @@ func (v *archiver) do(ctx context.Context, args []string) error {
 	}
 	v.run.Finder.TakesBack = v.proof.deletes && !v.dry
 	v.run.Finder.NoVolumes = true
-	v.files = v.run.Find(ctx, args, selects, v.failed)
+	if v.whole.on {
+		var err error
+		if v.files, err = v.whole.find(ctx, v, args[0]); err != nil {
+			v.run.Term.FailFile(args[0], err)
+			return nil
+		}
+	} else {
+		v.files = v.run.Find(ctx, args, selects, v.failed)
+	}
 	defer func() { v.files.Close() }()
 	v.run.Load(ctx, &v.files, v.failed)
 	if err := v.run.Finder.Divide(&v.files); err != nil {
@@ -248,6 +266,12 @@ func (v *archiver) do(ctx context.Context, args []string) error {
 	if err := v.checkEarlier(ctx); err != nil {
 		return err
 	}
+	if v.whole.on {
+		if err := v.whole.prepare(ctx, v); err != nil {
+			v.run.Term.FailFile(terminal.ShowName(fileio.TreePath(v.run.Dest.Name)), err)
+			return nil
+		}
+	}
 	v.run.Term.StartProgress("archive", v.files.Sizes()...)
 	v.run.Parallel(ctx, v.files, v.work())
 	if left := v.others.left; len(left) > 0 && v.run.NoWait {
@@ -260,6 +284,9 @@ func (v *archiver) do(ctx context.Context, args []string) error {
 		rest := fileio.List{Folders: v.files.Folders, Files: left}
 		v.run.Term.StartProgress("archive", rest.Sizes()...)
 		v.run.Parallel(ctx, rest, v.work())
+	}
+	if v.whole.on {
+		v.whole.finish(ctx, v)
 	}
 	if n := v.sum.met; n > 0 {
 		v.run.Term.Message("%s archived by another program at the same time", display.Count(n, "file"))
@@ -279,10 +306,13 @@ func (v *archiver) do(ctx context.Context, args []string) error {
 		v.run.Term.Emit(struct {
 			Summary archiveSum `json:"summary"`
 		}{*s})
-	case s.Files+s.Failed+s.Unchanged > 1 || v.files.Folders:
+	case s.Files+s.Plain+s.Failed+s.Unchanged > 1 || v.files.Folders:
 		line := display.Count(s.Files, "file")
 		if s.Files > 0 {
 			line += fmt.Sprintf(": %s -> %s, ratio %.2f, %s", display.Size(s.Size), display.Size(s.ArchiveSize), s.Ratio, display.Speed(s.Size, s.Seconds))
+		}
+		if s.Plain > 0 {
+			line += fmt.Sprintf("; %s kept as they are, %s", display.Count(s.Plain, "other file"), display.Size(s.PlainSize))
 		}
 		if s.Unchanged > 0 {
 			line += fmt.Sprintf("; %d archived before", s.Unchanged)
@@ -334,6 +364,14 @@ func (v *archiver) one(ctx context.Context, j *cli.Job) (end func(), err error) 
 			}
 		}
 	}()
+	defer func() {
+		if err == nil || errors.Is(err, protect.ErrKept) {
+			v.whole.record(w)
+		}
+	}()
+	if w.Plain {
+		return end, v.plain(ctx, w)
+	}
 	if err := v.aim(ctx, w); err != nil {
 		return end, err
 	}
@@ -345,6 +383,10 @@ func (v *archiver) one(ctx context.Context, j *cli.Job) (end func(), err error) 
 		return end, v.finish(ctx, w, d.found)
 	}
 	opts, err := v.optionsOf(w)
+	if err != nil && v.whole.on && isDamaged(err) {
+		w.At = filepath.ToSlash(w.Rel)
+		return end, v.plain(ctx, w)
+	}
 	if err != nil {
 		return end, err
 	}
@@ -357,6 +399,12 @@ func (v *archiver) one(ctx context.Context, j *cli.Job) (end func(), err error) 
 		return end, report.ExplainLoss(v.met(ctx, w, d, err))
 	}
 	return end, v.settle(ctx, w, old)
+}
+
+// isDamaged reports whether an error is that of the header of a netCDF file.
+func isDamaged(err error) bool {
+	var format *cdf3.FormatError
+	return errors.As(err, &format) || errors.Is(err, cdf3.ErrNotCDF)
 }
 
 // aim opens a compressed source and chooses the target.
@@ -376,6 +424,9 @@ func (v *archiver) aim(ctx context.Context, w *work) (err error) {
 		return err
 	}
 	w.rep.below = filepath.ToSlash(inner(w.Rel) + fileio.Suffix)
+	if w.At != "" {
+		w.rep.below = w.At
+	}
 	if v.run.Dest.Name != "" && !v.run.Dest.IsDir() {
 		w.rep.below = filepath.Base(path)
 	}

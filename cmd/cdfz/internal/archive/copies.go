@@ -121,11 +121,24 @@ func (v *archiver) proveCopy(ctx context.Context, w *work, path string) (*storag
 	return place, in.Changed()
 }
 
-// restoresSource reads an archive of size bytes without its index, and returns an error unless it restores the source.
+// restoresSource reads an archive of size bytes without its index, and returns an error unless it restores the source. A
+// file that is kept as it is must have the bytes of the source.
 func (v *archiver) restoresSource(ctx context.Context, w *work, r io.ReaderAt, size int64) error {
+	if w.Plain {
+		return isPlain(ctx, w, r, size)
+	}
 	got, err := verify.Walk(ctx, r, size, &verify.Options{Workers: w.Limits.Workers, Memory: w.Limits.BlockMemory()})
 	if err == nil && (got.SHA256 != w.rep.SHA256 || got.Size != w.rep.Size) {
 		err = fmt.Errorf("restores %d bytes with SHA-256 %s, expected %d with %s", got.Size, got.SHA256, w.rep.Size, w.rep.SHA256)
+	}
+	return err
+}
+
+// isPlain returns an error unless a file of size bytes has the bytes of a source that is kept as it is.
+func isPlain(ctx context.Context, w *work, r io.ReaderAt, size int64) error {
+	sum, err := protect.SHA256(ctx, r, size, nil)
+	if err == nil && (sum != w.rep.SHA256 || size != w.rep.Size) {
+		err = fmt.Errorf("has %d bytes with SHA-256 %s, expected %d with %s", size, sum, w.rep.Size, w.rep.SHA256)
 	}
 	return err
 }

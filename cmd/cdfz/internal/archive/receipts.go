@@ -97,6 +97,9 @@ func (p *proof) settle(ctx context.Context, v *archiver, w *work) error {
 		Size: in.Size, ArchiveSize: t.Size, SHA256: rep.SHA256, Ratio: rep.Ratio, Version: archive.Version, Compressed: rep.Compressed,
 		Below: rep.below,
 	}
+	if w.Plain {
+		rec.Kind = receiptfile.Plain
+	}
 	if rec.Source, err = absolute(rep.File); err != nil {
 		return err
 	}
@@ -114,7 +117,9 @@ func (p *proof) settle(ctx context.Context, v *archiver, w *work) error {
 	}
 	var missing error
 	if p.deletes {
-		missing = p.keeps(v, in, t)
+		if missing = p.keeps(v, in, t); missing == nil {
+			missing = v.whole.covers(w)
+		}
 	}
 	if p.deletes && missing == nil {
 		if rec.Copies, missing = p.copies.prove(ctx, v, w, t.File); missing != nil && ctx.Err() != nil {

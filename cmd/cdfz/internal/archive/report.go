@@ -50,6 +50,8 @@ type archiveReport struct {
 // archiveSum is the JSON of the last line.
 type archiveSum struct {
 	Files       int64   `json:"files"`
+	Plain       int64   `json:"other_files,omitempty"` // that were kept as they are, and further names
+	PlainSize   int64   `json:"other_size,omitempty"`
 	Unchanged   int64   `json:"unchanged"` // already archived
 	Deleted     int64   `json:"sources_deleted,omitempty"`
 	Failed      int64   `json:"failed"`
@@ -65,6 +67,8 @@ type archiveSum struct {
 // add adds the sums of a part of the files.
 func (s *archiveSum) add(t *archiveSum) {
 	s.Files += t.Files
+	s.Plain += t.Plain
+	s.PlainSize += t.PlainSize
 	s.Unchanged += t.Unchanged
 	s.met += t.met
 	s.Deleted += t.Deleted

@@ -87,6 +87,14 @@ func (r *Run) Find(ctx context.Context, args []string, pred fileio.Pred, failed 
 	return r.Finder.Find(ctx, args, pred, r.logged(failed))
 }
 
+// FindWhole is [fileio.Finder.FindWhole]. What fails there is in the log, too.
+func (r *Run) FindWhole(ctx context.Context, arg string, failed func(name string, err error)) (*fileio.Whole, error) {
+	return r.Finder.FindWhole(ctx, arg, r.logged(failed))
+}
+
+// LogFailure adds a failure to the log that a message about several files has.
+func (r *Run) LogFailure(name string, err error) { r.logged(func(string, error) {})(name, err) }
+
 // Load is [fileio.List.Load]. What fails there is in the log, too.
 func (r *Run) Load(ctx context.Context, files *fileio.List, failed func(name string, err error)) {
 	files.Load(ctx, r.logged(failed))

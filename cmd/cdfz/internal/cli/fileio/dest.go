@@ -36,6 +36,15 @@ func (d *Dest) IsDir() bool {
 	return err == nil && st.IsDir()
 }
 
+// MustBeDir takes a name for that of a folder, though it may be missing.
+func (d *Dest) MustBeDir() {
+	if d.Name != "" && !d.IsStdout() && !d.IsDir() {
+		if _, err := os.Stat(d.Name); err != nil {
+			d.Name += "/"
+		}
+	}
+}
+
 // CheckURL refuses URLs that the verb cannot write.
 func (d *Dest) CheckURL() error {
 	switch {

@@ -220,8 +220,8 @@ func (n *Inputs) OpenFile(ctx context.Context, j File) (*Input, error) {
 	if j.err != nil {
 		return nil, j.err
 	}
-	if j.empty { // stores answer no range of it
-		return &Input{Name: terminal.ShowName(j.Name), R: bytes.NewReader(nil), close: func() error { return nil }}, nil
+	if j.empty {
+		return EmptyInput(j.Name), nil
 	}
 	if j.volume != nil {
 		return n.openMember(ctx, j)
@@ -243,6 +243,11 @@ func (n *Inputs) OpenFile(ctx context.Context, j File) (*Input, error) {
 	}
 	in.R = ioat.Live(ctx, in.R)
 	return n.note(in), nil
+}
+
+// EmptyInput is an object without bytes: stores answer no range of it.
+func EmptyInput(name string) *Input {
+	return &Input{Name: terminal.ShowName(name), R: bytes.NewReader(nil), close: func() error { return nil }}
 }
 
 // openBelow opens a file below a tree.

@@ -119,6 +119,9 @@ func (s *Sink) File() Rewritable {
 	return nil
 }
 
+// Clone lets the target share all bytes of a file, where the file system can do that. It returns false if it cannot.
+func (s *Sink) Clone(src *os.File) bool { return s.file != nil && s.file.Clone(src) }
+
 // Commit makes the target appear unless ctx is done.
 func (s *Sink) Commit(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {

@@ -135,6 +135,8 @@ func (t *Targets) PathOf(j File, rename func(string) (string, error)) (string, e
 	switch {
 	case t.dest.Name == "":
 		return rename(j.LocalName())
+	case t.dest.IsDir() && j.At != "":
+		return urls.Below(t.dest.Name, j.At), nil
 	case t.dest.IsDir():
 		rel, err := rename(j.Rel)
 		return urls.Below(t.dest.Name, filepath.ToSlash(rel)), err

@@ -37,6 +37,11 @@ type File struct {
 	empty  bool // it is an object without bytes
 	noPath bool // Rel is not the path of a file
 
+	// At is the path of the target below -o DIR/, with slashes, if it is not made from Rel.
+	At string
+	// Plain is set for a file that is kept as it is, below a folder that is kept whole.
+	Plain bool
+
 	Modified time.Time // when it was found, zero if unknown
 	ETag     string    // of an object when it was found, "" if unknown
 	Place    string    // of the target, if known: see Targets.Place

@@ -49,6 +49,9 @@ func Delete(dir *os.Root, name string, f *os.File, st fs.FileInfo) error {
 	return kept("%w", err)
 }
 
+// DeleteLink deletes a symbolic link from its folder, if it has the text to. Otherwise the error is one of package nofollow.
+func DeleteLink(dir *os.Root, name, to string) error { return atomicfile.RemoveLink(dir, name, to) }
+
 var errChanged = errors.New("it has changed since it was archived")
 
 // unchanged returns an error if a source may have changed since it was opened.

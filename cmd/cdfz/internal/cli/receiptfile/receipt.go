@@ -44,6 +44,9 @@ type Receipt struct {
 	// Below is the path of the archive below the folder that was given to the run, with slashes: -o DIR/,
 	// or else the FILE that the source is below. It is "" in receipts of earlier versions.
 	Below string `json:"below,omitempty"`
+	// Kind is "" for an archive. Others are of a file or a symbolic link of a tree that was kept whole: Archive is then
+	// the same, a copy, with Size and SHA256 of its bytes, or of the text of the link.
+	Kind Kind `json:"kind,omitempty"`
 	// Replaced is the name of the archive of an older state of the source, in the folder of the archive.
 	Replaced string `json:"replaced,omitempty"`
 	// Copies are the paths and URLs of further archives that were proved when the source was deleted.
@@ -53,6 +56,15 @@ type Receipt struct {
 	// Run is when the run began that wrote the receipt. Read sets it; it is zero in a damaged file.
 	Run time.Time `json:"-"`
 }
+
+// Kind is the kind of what a receipt is for.
+type Kind string
+
+// The kinds beside archives. They are part of the format.
+const (
+	Plain Kind = "plain" // a file that was kept as it is
+	Link  Kind = "link"  // a symbolic link
+)
 
 // states reports whether a receipt states the same as another one, apart from the program that wrote it.
 func (r *Receipt) states(other *Receipt) bool {
