@@ -207,4 +207,6 @@ func setPreset(f *os.File, acl []byte) {
 }
 
 // setRaw gives an open file an ACL as the system stores it.
-func setRaw(f *os.File, acl []byte) bool { return unix.Fsetxattr(int(f.Fd()), accessACL, acl, 0) == nil }
+func setRaw(f *os.File, acl []byte) bool {
+	return unix.Fsetxattr(int(f.Fd()), accessACL, acl, 0) == nil
+}

@@ -32,12 +32,14 @@ type restorer struct {
 	sha256   bool // is always compared
 	sparse   atomicfile.Sparse
 	sum      restoreSum
+	tree     *tree // of the FILE, nil for none
 }
 
 // restoreReport is the JSON of one restored file.
 type restoreReport struct {
 	File        string  `json:"file"`
 	Target      string  `json:"target"`
+	Kind        string  `json:"kind,omitempty"` // plain for a file that was kept as it is
 	Size        int64   `json:"size"`
 	ArchiveSize int64   `json:"archive_size"`
 	SHA256      string  `json:"sha256,omitempty"` // unknown for joined files
@@ -49,6 +51,8 @@ type restoreReport struct {
 // restoreSum is the JSON of the last line.
 type restoreSum struct {
 	Files       int64   `json:"files"`
+	Plain       int64   `json:"other_files,omitempty"` // that were kept as they are
+	PlainSize   int64   `json:"other_size,omitempty"`
 	Failed      int64   `json:"failed"`
 	Unchanged   int64   `json:"unchanged"` // already restored
 	Skipped     int64   `json:"skipped"`
@@ -60,6 +64,8 @@ type restoreSum struct {
 // add adds the sums of a part of the files.
 func (s *restoreSum) add(t *restoreSum) {
 	s.Files += t.Files
+	s.Plain += t.Plain
+	s.PlainSize += t.PlainSize
 	s.Unchanged += t.Unchanged
 	s.Size += t.Size
 	s.ArchiveSize += t.ArchiveSize
@@ -169,7 +175,14 @@ func (v *restorer) do(ctx context.Context, args []string) {
 		v.run.Term.FailFile(name, err)
 	}
 	v.run.Finder.Current = true
-	files := v.run.Find(ctx, args, fileio.Archives, failed)
+	pred := fileio.Archives
+	if err := v.findTree(ctx, args); err != nil {
+		v.sum.Failed++
+		v.run.FailLogged(terminal.ShowName(args[0]), err)
+	} else if v.tree != nil {
+		pred = v.tree.selects
+	}
+	files := v.run.Find(ctx, args, pred, failed)
 	defer func() { files.Close() }()
 	if v.run.Select.Balance {
 		v.run.Load(ctx, &files, failed)
@@ -180,7 +193,7 @@ func (v *restorer) do(ctx context.Context, args []string) {
 	}
 	v.folders = files.Folders
 	v.run.Term.StartProgress("restore", files.Sizes()...)
-	v.run.Parallel(ctx, files, cli.Work{Failed: failed, Fixed: 24 << 20, PerByte: 8, One: func(ctx context.Context, j *cli.Job) (func(), error) {
+	work := cli.Work{Failed: failed, Fixed: 24 << 20, PerByte: 8, One: func(ctx context.Context, j *cli.Job) (func(), error) {
 		one := v.one
 		switch {
 		case fileio.IsDataset(j.Name) && v.salvages:
@@ -190,10 +203,17 @@ func (v *restorer) do(ctx context.Context, args []string) {
 		case v.salvages:
 			one = v.salvage
 		}
+		if v.tree.isPlain(j) {
+			one = v.plain
+		}
 		sum := new(restoreSum)
 		err := one(ctx, j, sum)
 		return func() { v.sum.add(sum) }, err
-	}})
+	}}
+	v.run.Parallel(ctx, files, work)
+	if v.tree != nil && ctx.Err() == nil {
+		v.restTree(ctx, work, failed)
+	}
 	s := &v.sum
 	s.Skipped = files.Skipped()
 	s.Seconds = display.Round(time.Since(start).Seconds(), 3)
@@ -207,6 +227,9 @@ func (v *restorer) do(ctx context.Context, args []string) {
 		line := display.Count(s.Files, "file")
 		if s.Files > 0 {
 			line += fmt.Sprintf(": %s -> %s, %s", display.Size(s.ArchiveSize), display.Size(s.Size), display.Speed(s.Size, s.Seconds))
+		}
+		if s.Plain > 0 {
+			line += fmt.Sprintf("; %s as they were, %s", display.Count(s.Plain, "other file"), display.Size(s.PlainSize))
 		}
 		if s.Unchanged > 0 {
 			line += fmt.Sprintf("; %d restored before", s.Unchanged)
@@ -223,10 +246,12 @@ func (v *restorer) one(ctx context.Context, j *cli.Job, sum *restoreSum) error {
 	}
 	defer in.Close()
 	t := j.Target("", in)
+	e := v.tree.place(j)
 	if t.Path, err = v.run.Targets.PathOf(j.File, fileio.StripSuffix); err != nil {
 		return err
 	}
 	info, _ := f.Info()
+	v.tree.describe(e, &info, j, t)
 	t.Size, t.Sparse, t.Proved = info.ImageSize, v.sparse, true
 	j.Entry.Target, j.Entry.Size, j.Entry.ArchiveSize = t.Path, info.ImageSize, in.Size
 	j.Entry.Ratio, j.Entry.SHA256 = display.Ratio(info.ImageSize, in.Size), info.SHA256
@@ -234,6 +259,7 @@ func (v *restorer) one(ctx context.Context, j *cli.Job, sum *restoreSum) error {
 		return err
 	}
 	if t.Decision.Action == protect.Done {
+		v.tree.again(e, t)
 		v.passOver(j, t.Path, sum)
 		return nil
 	}
@@ -259,9 +285,14 @@ func (v *restorer) one(ctx context.Context, j *cli.Job, sum *restoreSum) error {
 
 // restored counts and reports a restored file.
 func (v *restorer) restored(j *cli.Job, rep *restoreReport, sum *restoreSum) {
-	sum.Files++
-	sum.Size += rep.Size
-	sum.ArchiveSize += rep.ArchiveSize
+	if rep.Kind != "" {
+		sum.Plain++
+		sum.PlainSize += rep.Size
+	} else {
+		sum.Files++
+		sum.Size += rep.Size
+		sum.ArchiveSize += rep.ArchiveSize
+	}
 	switch {
 	case v.run.Dest.IsStdout():
 	case j.Term.JSON:

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"time"
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/protect"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
@@ -25,7 +26,10 @@ type Target struct {
 	Sparse  atomicfile.Sparse // of a file
 	Targets *Targets
 	Term    *terminal.Printer
-	Workers int // that may decode it; 0 for all processors
+	// Rights, if not nil, sets the rights of a file, which are then not those of the source, and Modified is its time.
+	Rights   func(*os.File)
+	Modified time.Time
+	Workers  int // that may decode it; 0 for all processors
 	// Written, if not nil, is called when it is complete but not yet on disk: it needs no processor from
 	// then on.
 	Written func()
@@ -88,8 +92,24 @@ func (t *Target) create(ctx context.Context) (*atomicfile.File, error) {
 		return nil, err
 	}
 	o.Rights, o.FolderRights = t.Targets.rights(t.Path, t.Source, o.Rel)
+	if t.Rights != nil {
+		o.Rights, o.Source = t.Rights, modified{t.Source, t.Modified}
+	}
 	return atomicfile.Create(t.Path, o)
 }
+
+// modified describes the source of a target that gets another time.
+type modified struct {
+	*Input
+	time time.Time
+}
+
+func (m modified) Name() string       { return m.Input.Name }
+func (m modified) Size() int64        { return m.Input.Size }
+func (m modified) Mode() fs.FileMode  { return 0o600 }
+func (m modified) ModTime() time.Time { return m.time }
+func (m modified) IsDir() bool        { return false }
+func (m modified) Sys() any           { return nil }
 
 // complete describes the complete target to package protect.
 func (t *Target) complete(r io.ReaderAt, size int64) *protect.New {

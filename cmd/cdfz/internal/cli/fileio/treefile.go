@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 	"github.com/cdfz-format/cdfz/internal/access"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 	"github.com/cdfz-format/cdfz/internal/ioat"
+	"github.com/cdfz-format/cdfz/internal/nofollow"
 	"github.com/cdfz-format/cdfz/internal/s3"
 	"github.com/cdfz-format/cdfz/internal/urls"
 	"github.com/cdfz-format/cdfz/remote"
@@ -189,7 +191,8 @@ func updateObject(ctx context.Context, path string, update func(old *treefile.Tr
 	return tree, OfTarget(err)
 }
 
-// MakeFolder makes the folder of targets at a path below -o DIR/, with slashes, as that of a source folder, if it is missing.
+// MakeFolder makes the folder of targets at a path below -o DIR/, with slashes, if it is missing: as that of a source folder, or
+// only for its owner if source is "".
 func (t *Targets) MakeFolder(rel, source string) error {
 	path := urls.Below(t.dest.Name, rel)
 	inner := urls.Below(path, "x")
@@ -199,6 +202,9 @@ func (t *Targets) MakeFolder(rel, source string) error {
 	}
 	if root == nil {
 		return os.MkdirAll(path, 0o777)
+	}
+	if source == "" { // its rights are set later
+		return atomicfile.MakeFolder(root, filepath.Dir(at), func(string) func(*os.File) { return access.OwnerOnly })
 	}
 	st, err := os.Stat(source)
 	if err != nil {
@@ -302,3 +308,132 @@ func (t *Targets) RightsOfAll(rights []*access.Rights, folder string) func(*os.F
 	l := all.Limits(&t.in.folders, dst)
 	return l.Set
 }
+
+// TreeOf is the tree that a folder or a prefix is, or is a part of.
+type TreeOf struct {
+	Tree   *treefile.Tree
+	Folder string // that has the tree file
+	Below  string // path of the FILE below it, with slashes, or "."
+
+	file string // the FILE
+}
+
+// FindTree finds the tree of a FILE, by the tree file in it or in a folder above it, which must list it. It returns nil if
+// there is none.
+func FindTree(ctx context.Context, file string) (*TreeOf, error) {
+	if s3.IsPrefix(file) {
+		t, err := ReadTree(ctx, file)
+		if t == nil || err != nil {
+			return nil, err
+		}
+		t.ByStored("")
+		return &TreeOf{t, file, ".", file}, nil
+	}
+	st, err := os.Stat(file)
+	if err != nil || !st.IsDir() {
+		return nil, nil
+	}
+	abs, err := filepath.EvalSymlinks(file)
+	if err == nil {
+		abs, err = filepath.Abs(abs)
+	}
+	if err != nil {
+		return nil, nil
+	}
+	below := "."
+	for dir := abs; ; dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(TreePath(dir)); err == nil {
+			t, err := ReadTree(ctx, dir)
+			if err != nil {
+				return nil, err
+			}
+			if e := t.Find(below); e == nil || e.Kind != treefile.Folder {
+				return nil, nil
+			}
+			t.ByStored("")
+			if below == "." {
+				dir = filepath.Clean(file)
+			}
+			return &TreeOf{t, dir, below, file}, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return nil, nil
+		}
+		below = path.Join(filepath.Base(dir), below)
+	}
+}
+
+// RelOf returns the path of a file of the FILE below the folder of the tree file.
+func (t *TreeOf) RelOf(name string) string {
+	if s3.IsPrefix(t.file) {
+		return strings.TrimPrefix(name, t.file)
+	}
+	rel, err := filepath.Rel(t.file, name)
+	if err != nil {
+		return ""
+	}
+	return path.Join(t.Below, filepath.ToSlash(rel))
+}
+
+// Has reports whether a path of the tree is in the FILE.
+func (t *TreeOf) Has(p string) bool {
+	return t.Below == "." || p == t.Below || strings.HasPrefix(p, t.Below+"/")
+}
+
+// Inner returns a path of the tree as one below the FILE.
+func (t *TreeOf) Inner(p string) string {
+	if t.Below == "." {
+		return p
+	}
+	if p == t.Below {
+		return "."
+	}
+	return strings.TrimPrefix(p, t.Below+"/")
+}
+
+// StoredAt returns the path or the URL of what holds the content of an entry.
+func (t *TreeOf) StoredAt(e *treefile.Entry) string { return urls.Below(t.Folder, e.Stored()) }
+
+// Above returns what the folders above the files of a folder demand of targets: nobody shall reach those who could not reach
+// the files. holds reports whether what becomes of the folder itself demands what it does.
+func (t *Targets) Above(folder string, holds func(*access.Rights) bool) []*access.Rights {
+	skip := 0
+	if own := t.in.folders.Above(folder, 0); own != nil && holds(own) {
+		skip = 1
+	}
+	dst, _ := lastFolder(filepath.Dir(filepath.Clean(t.dest.Name)))
+	if t.dest.Name == "" {
+		dst = folder
+	}
+	return t.in.folders.Limits(folder, skip, dst)
+}
+
+// Change opens a file below -o DIR/, or a folder whose path ends in a slash, without following links, and lets set change
+// what it has. Its time is set last.
+func (t *Targets) Change(name string, set func(*os.File), modified time.Time) {
+	folder := strings.HasSuffix(name, string(filepath.Separator))
+	at := name
+	if folder {
+		at = filepath.Join(name, "x")
+	}
+	dir, err := t.Folder(at, nil)
+	if err != nil {
+		return
+	}
+	defer dir.Close()
+	var f *os.File
+	if folder {
+		f, err = dir.Open(".")
+	} else {
+		f, _, err = nofollow.File(dir, filepath.Base(name), os.O_RDONLY)
+	}
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	set(f)
+	_ = atomicfile.SetModified(f, modified)
+}
+
+// NewList returns a list of files that are named themselves.
+func NewList(files []File) List { return List{Files: files, Folders: true, done: func() {}} }
