@@ -23,8 +23,8 @@ var roof = map[string][]string{
 	"cli/display": {},
 	"cli/fileio": {"archive", "archive/joined", "archive/volume", "internal/kept", "cdf3", "./cli/display", "./cli/patterns",
 		"./cli/protect", "./cli/receiptfile", "./cli/shards", "./cli/stop",
-		"./cli/terminal", "internal/access", "internal/atomicfile", "internal/future", "internal/ioat", "internal/nofollow",
-		"internal/storage", "internal/urls", "remote", "internal/s3"},
+		"./cli/terminal", "./cli/treefile", "internal/access", "internal/atomicfile", "internal/future", "internal/ioat", "internal/nofollow",
+		"internal/storage", "internal/urls", "internal/xattr", "remote", "internal/s3"},
 	"cli/patterns": {},
 	"cli/protect": {"archive", "archive/repair", "./cli/display", "./cli/receiptfile",
 		"./cli/terminal", "internal/atomicfile", "internal/filetime", "internal/ioat", "internal/nofollow",
@@ -38,6 +38,7 @@ var roof = map[string][]string{
 	"cli/stats":       {"filters"},
 	"cli/stop":        {},
 	"cli/terminal":    {"archive", "cdf3", "./cli/display", "./cli/stop", "internal/nofollow", "internal/urls", "remote"},
+	"cli/treefile":    {"archive", "internal/filetime"}, // archive writes it; restore, verify and others read it
 	"cli/unpack":      {"./cli", "./cli/fileio", "./cli/receiptfile", "internal/atomicfile", "remote"},
 	"formats":         {"cdf3", "cf", "internal/latin", "slab"}, // get and the page of serve; what lies below is export's
 	"formats/hdf5":    {},                                       // the format, for any data
@@ -56,8 +57,8 @@ var roof = map[string][]string{
 		"archive/archivefs/joinedfiles", "internal/storage"},
 
 	// Verbs.
-	"archive": {"archive", "archive/verify", "cdf3", "filters", "internal/atomicfile", "internal/filetime", "internal/nofollow",
-		"internal/runlog", "internal/storage", "internal/urls", "remote", "internal/s3", "unlimited"},
+	"archive": {"archive", "archive/verify", "cdf3", "filters", "internal/access", "internal/atomicfile", "internal/filetime", "internal/nofollow",
+		"internal/runlog", "internal/storage", "internal/urls", "internal/xattr", "remote", "internal/s3", "unlimited"},
 	"bench":     {"archive", "cdf3", "filters", "internal/atomicfile", "internal/chart", "internal/spec"},
 	"catalogue": {"archive", "./cataloguefile", "remote"},
 	"codec":     {"cdf3", "filters", "internal/spec", "internal/discovery"},
@@ -77,7 +78,7 @@ var roof = map[string][]string{
 	"plugins":   {"internal/hdf5plugin", "filters"},
 	"receipts":  {"archive", "archive/verify", "internal/storage", "remote"},
 	"repair":    {"archive", "archive/repair", "archive/verify", "internal/ioat", "internal/runlog", "internal/urls", "remote", "internal/s3"},
-	"restore":   {"archive", "archive/parity", "archive/repair", "internal/atomicfile", "internal/runlog", "internal/s3"},
+	"restore":   {"archive", "archive/parity", "archive/repair", "internal/access", "internal/atomicfile", "internal/runlog", "internal/s3", "internal/xattr"},
 	"run":       {"./fusefs"},
 	"serve":     {},
 	"verify":    {"archive", "archive/joined", "archive/repair", "archive/verify", "internal/ioat", "internal/nofollow", "internal/runlog", "internal/urls", "remote", "internal/s3"},

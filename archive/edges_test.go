@@ -36,6 +36,7 @@ var edges = map[string][]string{
 	"internal/faultio":             {},
 	"internal/nativetest":          {},
 	"internal/nstest":              {},                   // mounts for tests
+	"internal/xattr":               {},                   // attributes of whole trees
 	"internal/storage":             {},                   // what a file is stored on; the marks of what mount and serve show
 	"internal/storage/storagetest": {"internal/storage"}, // folders on a disk for tests
 	"internal/retry":               {},                   // requests, locks, commands of fleet

@@ -81,10 +81,17 @@ func Overlay(t *testing.T, lower, at, options string) (upper string) {
 // Image mounts a file system in a new file, with ext4, by a loop device. Only root of the system may.
 func Image(t *testing.T, file, at string) {
 	t.Helper()
+	Loop(t, "ext4", file, at, 16<<20)
+}
+
+// Loop is Image for a kind of file system, such as xfs, of some bytes. XFS takes 300 MB.
+func Loop(t *testing.T, kind, file, at string, size int64) {
+	t.Helper()
 	require.NoError(t, os.MkdirAll(at, 0o755))
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	require.NoError(t, os.Truncate(file, 16<<20))
-	for _, args := range [][]string{{"mkfs.ext4", "-q", "-F", file}, {"mount", "-o", "loop", file, at}} {
+	require.NoError(t, os.Truncate(file, size))
+	force := map[string]string{"ext4": "-F", "xfs": "-f"}[kind]
+	for _, args := range [][]string{{"mkfs." + kind, "-q", force, file}, {"mount", "-o", "loop", file, at}} {
 		out, err := exec.Command(args[0], args[1:]...).CombinedOutput()
 		require.NoError(t, err, "%v: %s", args, out)
 	}

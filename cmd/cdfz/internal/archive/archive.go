@@ -124,6 +124,11 @@ that state, x.nc.20260102T030405Z.cdfz, before the new archive takes its name. -
 deletes the old archive once the new one is on disk and has restored the source without its index,
 unless a receipt vouches for the old one. Without any receipts, it needs --replace-other.
 
+--whole keeps everything below the FILE, which is one folder: classic files become archives, and all
+other files stay as they are, below -o DIR/. Links, empty folders, modes, times, owners, ACLs and extended attributes are kept,
+too: what the file system of DIR or a store may not hold is in DIR/.cdfz-tree. cdfz restore brings the tree back.
+FIFOs, sockets and devices are left out, and fail. --delete-source deletes links and folders, too.
+
 --dry-run writes nothing. It lists each file that would be archived with its target, and archives a
 few of them in memory, for about 10 s at most, to estimate the size of all archives and the time. It
 fails for targets that cannot be made and for too little space, and tells what --delete-source would
@@ -141,6 +146,7 @@ x.nc.gz becomes x.nc.cdfz, which restores x.nc.
 			"cdfz archive tas.nc                        # makes tas.nc.cdfz",
 			"cdfz archive -o archives/ data/            # a tree of archives in another folder",
 			"cdfz archive --receipts proof.jsonl --delete-source data/",
+			"cdfz archive --whole -o archives/ data/    # everything: cdfz restore -o back/ archives/",
 			"cdfz archive --exclude /scratch/ --exclude '*.tmp.nc' -o archives/ data/",
 			"cdfz archive --preset max --zarr always tas.nc",
 			"cdfz archive -o s3://bucket/tas.nc.cdfz tas.nc   # credentials as for Amazon's tools",

@@ -218,7 +218,9 @@ func copySum(ctx context.Context, dst io.Writer, in *fileio.Input, step func(int
 			return "", err
 		}
 		off += int64(n)
-		step(off)
+		if step != nil {
+			step(off)
+		}
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
@@ -270,11 +272,13 @@ func (v *archiver) link(ctx context.Context, j *cli.Job) (end func(), err error)
 	if w.in.Size != first.Size || !w.in.Stat.ModTime().Equal(first.Modified) {
 		return end, archive.ErrChanged
 	}
+	before := false // it was there
 	if j.At != "" && !s3.IsURL(v.run.Dest.Name) {
-		linked, err := v.run.Targets.HardLink(first.Stored(), j.At)
+		linked, made, err := v.run.Targets.HardLink(first.Stored(), j.At)
 		if err != nil {
 			return end, err
 		}
+		before = linked && !made
 		if linked {
 			w.rep.Target, w.rep.below = urls.Below(v.run.Dest.Name, j.At), j.At
 		}
@@ -297,7 +301,12 @@ func (v *archiver) link(ctx context.Context, j *cli.Job) (end func(), err error)
 	if errors.Is(err, protect.ErrKept) {
 		w.Entry.Outcome = runlog.Kept
 	}
-	if err == nil || errors.Is(err, protect.ErrKept) {
+	switch {
+	case err != nil && !errors.Is(err, protect.ErrKept):
+	case before:
+		w.countDeleted()
+		v.passOver(w, w.in.Name, "linked before as "+w.rep.Target+w.rep.deletion(), w.rep.Deleted)
+	default:
 		v.donePlain(w, string(treefile.HardLink))
 	}
 	return end, err
@@ -392,13 +401,13 @@ func (t *whole) deleteLink(ctx context.Context, v *archiver, e *treefile.Entry) 
 	if v.proof.weak != nil {
 		return kept(v.proof.weak)
 	}
-	target := urls.Below(v.run.Dest.Name, e.Path)
+	target := urls.Below(v.run.Dest.Name, e.Placed())
 	if to, err := os.Readlink(target); err != nil || to != e.To {
 		return kept(fmt.Errorf("%s is not this link", terminal.ShowName(target)))
 	}
 	sum := sha256.Sum256([]byte(e.To))
 	n := int64(len(e.To))
-	rec := &receiptfile.Receipt{Size: n, ArchiveSize: n, SHA256: hex.EncodeToString(sum[:]), Ratio: 1, Version: archive.Version, Below: e.Path,
+	rec := &receiptfile.Receipt{Size: n, ArchiveSize: n, SHA256: hex.EncodeToString(sum[:]), Ratio: 1, Version: archive.Version, Below: e.Placed(),
 		Kind: receiptfile.Link, Modified: filetime.Time{Time: e.Modified}}
 	var err error
 	if rec.Source, err = absolute(t.src.Name(e.Path)); err != nil {

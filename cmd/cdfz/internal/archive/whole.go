@@ -113,7 +113,7 @@ func (t *whole) find(ctx context.Context, v *archiver, arg string) (list fileio.
 		if e.Kind == treefile.Archive && p.plain {
 			e.Kind = treefile.Plain
 		}
-		if e.Stored() != "" && e.Stored() != p.at {
+		if e.Stored() != "" && e.Stored() != p.at || e.Kind == treefile.Link {
 			e.At = p.at
 		}
 		t.entries = append(t.entries, e)
@@ -259,6 +259,13 @@ func placesOf(items []fileio.Item, first map[string]string, old *treefile.Tree) 
 	places := map[string]place{}
 	for i := range items {
 		it := &items[i]
+		if it.Info.Mode()&fs.ModeSymlink != 0 {
+			base, named := strings.CutSuffix(it.Rel, treefile.Suffix)
+			if it.Rel == treefile.Name || named && regular(kinds[base]) {
+				places[it.Rel] = place{at: other(it, "")}
+			}
+			continue
+		}
 		if !regular(it) {
 			continue
 		}
@@ -395,7 +402,7 @@ func (t *whole) prepare(ctx context.Context, v *archiver) error {
 		case treefile.Folder:
 			err = v.run.Targets.MakeFolder(e.Path, t.src.Name(e.Path))
 		case treefile.Link:
-			err = v.run.Targets.MakeLink(e)
+			err = v.run.Targets.MakeLink(e, e.Placed())
 		}
 		if err != nil {
 			v.failed(t.src.ShowsAs(e.Path), err)

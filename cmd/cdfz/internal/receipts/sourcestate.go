@@ -26,7 +26,11 @@ func lookFor(rec *receiptfile.Receipt) source {
 	if !filepath.IsAbs(rec.Source) {
 		return sourceUnknown
 	}
-	st, err := os.Stat(rec.Source)
+	stat := os.Stat
+	if rec.Kind == receiptfile.Link {
+		stat = os.Lstat
+	}
+	st, err := stat(rec.Source)
 	if err == nil && st.Mode().IsRegular() && shown(rec.Source) {
 		return sourceShown
 	}

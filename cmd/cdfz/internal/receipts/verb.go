@@ -3,6 +3,8 @@ package receipts
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -251,11 +253,16 @@ func (v *checker) check(ctx context.Context) {
 	v.run.Parallel(ctx, files, cli.Work{Fixed: 24 << 20, PerByte: 8, Failed: v.run.Term.FailFile, One: func(ctx context.Context, j *cli.Job) (func(), error) {
 		c := v.archives[j.N]
 		got, err := image{}, c.err
+		kind := c.list[0].Kind
 		if err == nil {
-			got, err = v.image(ctx, j, c.path, c.list[0].Size)
+			got, err = v.content(ctx, j, c.path, c.list[0].Receipt)
 		}
 		errs, sources := make([]error, len(c.list)), make([]source, len(c.list))
 		for i, n := range c.list {
+			got, err := got, err
+			if n.Kind != kind && c.err == nil {
+				got, err = v.content(ctx, j, c.path, n.Receipt)
+			}
 			if errs[i] = compare(n.Receipt, got, err); errs[i] != nil && c.err == nil && v.older(ctx, j, c, n.Receipt) {
 				errs[i] = nil
 			}
@@ -280,7 +287,7 @@ func (v *checker) older(ctx context.Context, j *cli.Job, c checked, rec *receipt
 			continue
 		}
 		dir := strings.TrimSuffix(c.path, filepath.Base(c.path))
-		if got, err := v.image(ctx, j, dir+n.Replaced, rec.Size); compare(rec, got, err) == nil {
+		if got, err := v.content(ctx, j, dir+n.Replaced, rec); compare(rec, got, err) == nil {
 			return true
 		}
 	}
@@ -319,9 +326,38 @@ type image struct {
 // reading it.
 func compare(r *receiptfile.Receipt, got image, err error) error {
 	if err == nil && got != (image{r.Size, r.SHA256}) {
-		err = fmt.Errorf("the archive holds another file: expected %d bytes with SHA-256 %s, found %d with %s", r.Size, r.SHA256, got.size, got.sha256)
+		what := "the archive holds another file"
+		if r.Kind != "" {
+			what = "it has other bytes"
+		}
+		err = fmt.Errorf("%s: expected %d bytes with SHA-256 %s, found %d with %s", what, r.Size, r.SHA256, got.size, got.sha256)
 	}
 	return err
+}
+
+// content reads what a receipt is for.
+func (v *checker) content(ctx context.Context, j *cli.Job, path string, rec *receiptfile.Receipt) (image, error) {
+	switch rec.Kind {
+	case "":
+		return v.image(ctx, j, path, rec.Size)
+	case receiptfile.Link:
+		to, err := os.Readlink(path)
+		sum := sha256.Sum256([]byte(to))
+		return image{int64(len(to)), hex.EncodeToString(sum[:])}, err
+	}
+	in, err := v.run.In.Open(ctx, path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return image{}, errors.New("the file is missing")
+	}
+	if err != nil {
+		return image{}, err
+	}
+	defer in.Close()
+	if v.quick {
+		return image{in.Size, rec.SHA256}, nil
+	}
+	sum, err := in.SHA256(ctx, j.Term.Step(in.Name, rec.Size, 0, 1))
+	return image{in.Size, sum}, err
 }
 
 // image reads an archive. size is that of the netCDF file, for the progress.

@@ -101,7 +101,8 @@ members: tas.ncml becomes tas.nc, as ncrcat or ncecat would make it.
 
 FILE may be a folder: archives below it, named *.cdfz, are restored, and other files
 are skipped, as are targets that exist and have the SHA-256 of the archive's netCDF file,
-so that a run can be repeated. It may also be an http, https, s3 or gs URL, or - for
+so that a run can be repeated. If archive --whole has made the folder, all of the tree comes back:
+other files, links and folders, modes, times, owners and attributes. It may also be an http, https, s3 or gs URL, or - for
 standard input. Volumes, which cdfz pack makes, are folders, too. Of several in one folder, the last that has a
 file is taken, and its name is no part of the path below -o. --as-of TIME leaves out volumes that were packed later.
 

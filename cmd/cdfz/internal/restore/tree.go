@@ -301,7 +301,9 @@ type stepWriter struct {
 
 func (w stepWriter) Write(p []byte) (int, error) {
 	*w.done += int64(len(p))
-	w.step(*w.done)
+	if w.step != nil {
+		w.step(*w.done)
+	}
 	return len(p), nil
 }
 
@@ -372,17 +374,16 @@ func (v *restorer) restTree(ctx context.Context, work cli.Work, failed func(stri
 		var err error
 		if e.Kind == treefile.Link {
 			at := *e
-			at.Path = t.Inner(e.Path)
 			uid, gid := numbers.of(e)
 			at.UID, at.GID = uid, gid
-			err = v.run.Targets.MakeLink(&at)
+			err = v.run.Targets.MakeLink(&at, t.Inner(e.Path))
 		} else {
 			from := e.To
 			if linked[from] != "" {
 				from = linked[from]
 			}
 			var ok bool
-			if ok, err = v.run.Targets.HardLink(t.Inner(from), t.Inner(e.Path)); err == nil && !ok {
+			if ok, _, err = v.run.Targets.HardLink(t.Inner(from), t.Inner(e.Path)); err == nil && !ok {
 				err = fmt.Errorf("cannot make a hard link to %s: another file has the name, or the file system has none", terminal.ShowName(from))
 			}
 		}

@@ -219,21 +219,21 @@ func (t *Targets) below(rel string) (*os.Root, error) {
 	return t.Folder(urls.Below(t.dest.Name, rel), nil)
 }
 
-// MakeLink makes a symbolic link below -o DIR/, unless it is there. A link cannot be made on some file systems: the tree file
+// MakeLink makes a symbolic link at a path below -o DIR/, unless it is there. A link cannot be made on some file systems: the tree file
 // has it nevertheless.
-func (t *Targets) MakeLink(e *treefile.Entry) error {
-	dir, err := t.below(e.Path)
+func (t *Targets) MakeLink(e *treefile.Entry, at string) error {
+	dir, err := t.below(at)
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
-	base := path.Base(e.Path)
+	base := path.Base(at)
 	err = dir.Symlink(e.To, base)
 	if errors.Is(err, fs.ErrExist) {
 		if to, err := dir.Readlink(base); err == nil && to == e.To {
 			return nil
 		}
-		return fmt.Errorf("%s: %w", urls.Below(t.dest.Name, e.Path), atomicfile.ErrExists)
+		return fmt.Errorf("%s: %w", urls.Below(t.dest.Name, at), atomicfile.ErrExists)
 	}
 	if err != nil {
 		if unsupported(err) {
@@ -255,33 +255,33 @@ func unsupported(err error) bool {
 	return false
 }
 
-// HardLink gives a file below -o DIR/ another name there. It returns false if the file system cannot do that, or if another
-// file has the name.
-func (t *Targets) HardLink(from, to string) (bool, error) {
+// HardLink gives a file below -o DIR/ another name there, unless it has that. linked is false if the file system cannot do
+// that, or if another file has the name. made tells whether it is new.
+func (t *Targets) HardLink(from, to string) (linked, made bool, err error) {
 	src, err := t.below(from)
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
 	defer src.Close()
 	st, err := src.Lstat(path.Base(from))
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
 	dst, err := t.below(to)
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
 	defer dst.Close()
 	if now, err := dst.Lstat(path.Base(to)); err == nil {
-		return os.SameFile(now, st), nil
+		return os.SameFile(now, st), false, nil
 	}
 	if err := atomicfile.Link(src, path.Base(from), dst, path.Base(to)); err != nil {
 		if unsupported(err) || errors.Is(err, fs.ErrExist) {
-			return false, nil
+			return false, false, nil
 		}
-		return false, err
+		return false, false, err
 	}
-	return true, atomicfile.SyncRoot(dst)
+	return true, true, atomicfile.SyncRoot(dst)
 }
 
 // SetFolderTime gives a folder of targets the time that it has in the tree.

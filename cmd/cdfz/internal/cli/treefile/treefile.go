@@ -47,8 +47,8 @@ const (
 type Entry struct {
 	Path string
 	Kind Kind
-	// At is the path of what holds the file, below the folder of the tree file, if it is another than [Entry.Stored]
-	// would be without it.
+	// At is the path of what holds the file or the link, below the folder of the tree file, if it is another than
+	// [Entry.Stored] or [Entry.Placed] would be without it.
 	At string
 	// To is what a symbolic link has, or the path of the entry of which a hard link is another name.
 	To string
@@ -67,7 +67,7 @@ type Entry struct {
 }
 
 // Stored returns the path of what holds the content of an entry, below the folder of the tree file. It is "" for others
-// than archives and plain files. Further names of a file may have a hard link there, at the path that StoredLink returns.
+// than archives and plain files.
 func (e *Entry) Stored() string {
 	switch {
 	case e.Kind != Archive && e.Kind != Plain:
@@ -76,6 +76,14 @@ func (e *Entry) Stored() string {
 		return e.At
 	case e.Kind == Archive:
 		return e.Path + Suffix
+	}
+	return e.Path
+}
+
+// Placed returns the path that a symbolic link has below the folder of the tree file, where that can have links.
+func (e *Entry) Placed() string {
+	if e.At != "" {
+		return e.At
 	}
 	return e.Path
 }
@@ -230,7 +238,7 @@ func (c *checker) add(e *Entry) error {
 		return wrong("expected a size, found %d", e.Size)
 	case e.SHA256 != "" && (len(e.SHA256) != 64 || strings.Trim(e.SHA256, "0123456789abcdef") != ""):
 		return wrong("expected a SHA-256, found %.100q", e.SHA256)
-	case e.At != "" && (e.Kind != Archive && e.Kind != Plain || !local(e.At)):
+	case e.At != "" && (e.Kind != Archive && e.Kind != Plain && e.Kind != Link || !local(e.At)):
 		return wrong("expected no other place, or one below the folder, found %.100q", e.At)
 	}
 	var err error

@@ -1,0 +1,249 @@
+package main
+
+import (
+	"encoding/binary"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/cdfz-format/cdfz/internal/nstest"
+)
+
+// wholeTree makes a tree in which there is a file of every kind, below dir/data, and returns the number of its items. With
+// root, it has files of other owners, too. n is the number of further files.
+func wholeTree(t *testing.T, dir string, n int, root bool) {
+	t.Helper()
+	in := func(name string) string { return filepath.Join(dir, "data", name) }
+	classic := func(from, name string) {
+		t.Helper()
+		nstest.Copy(t, "../../testdata/classic/"+from, in(name))
+	}
+	write := func(name, text string, mode os.FileMode) {
+		t.Helper()
+		require.NoError(t, os.MkdirAll(filepath.Dir(in(name)), 0o755))
+		require.NoError(t, os.WriteFile(in(name), []byte(text), 0o644))
+		require.NoError(t, unix.Chmod(in(name), uint32(mode)))
+	}
+	link := func(to, name string) { t.Helper(); require.NoError(t, os.Symlink(to, in(name))) }
+	again := func(from, name string) { t.Helper(); require.NoError(t, os.Link(in(from), in(name))) }
+	for i := range n {
+		if i%3 == 0 {
+			classic("cdf1_bits.nc", fmt.Sprintf("many/%02d/f%04d.nc", i%17, i))
+		} else {
+			write(fmt.Sprintf("many/%02d/f%04d.txt", i%17, i), fmt.Sprint("text ", i), 0o644)
+		}
+	}
+	classic("cdf2_climate.nc", "1990/tas.nc")
+	classic("cdf1_bits.nc", "1990/pr.nc")
+	again("1990/pr.nc", "1991.nc")
+	again("1990/tas.nc", "1990/again.nc")
+	write("notes.txt", "notes", 0o640)
+	again("notes.txt", "1990/same.txt")
+	write("1990/hdf5.nc", "\x89HDF\r\n\x1a\n and more", 0o644)
+	write("1990/sub/deep/x.csv", "1,2\n", 0o4755)
+	write("void", "", 0o600)
+	write("broken.nc", "CDF\x01 broken", 0o644)
+	// Names that archives and the tree file want.
+	classic("cdf1_bits.nc", "b.nc")
+	write("b.nc.cdfz", "no archive", 0o644)
+	write("lonely.cdfz", "nor this", 0o644)
+	classic("cdf1_bits.nc", "d.nc")
+	write("d.nc.cdfz/in.txt", "a folder", 0o644)
+	write(".cdfz-tree", "of somebody else", 0o644)
+	classic("cdf1_bits.nc", "e.nc")
+	link("b.nc", "e.nc.cdfz")
+	// Names of every kind.
+	classic("cdf1_bits.nc", strings.Repeat("n", 252)+".nc"[:3])
+	write(strings.Repeat("m", 255), "long", 0o644)
+	write("new\nline", "1", 0o644)
+	write("not\xffutf8", "2", 0o644)
+	classic("cdf1_bits.nc", "not\xffutf8.nc")
+	write(" -o\t'\"\\", "3", 0o644)
+	write("<&\u2028>", "4", 0o644)
+	link("not\xffutf8", "to\xff")
+	link("b.nc", "link.nc")
+	link("/nowhere/at/all", "dangling")
+	link("../../outside", "1990/out")
+	link("1990", "folder")
+	for _, name := range []string{"empty", "1990/empty/er", "readonly"} {
+		require.NoError(t, os.MkdirAll(in(name), 0o755))
+	}
+	write("readonly/x.txt", "x", 0o400)
+	// A file with holes.
+	f, err := os.Create(in("holes"))
+	require.NoError(t, err)
+	require.NoError(t, f.Truncate(3<<20))
+	_, err = f.WriteAt([]byte("middle"), 1<<20)
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+	// Attributes.
+	require.NoError(t, unix.Setxattr(in("notes.txt"), "user.note", []byte("a\x00b"), 0))
+	require.NoError(t, unix.Setxattr(in("1990"), "user.folder", []byte("x"), 0))
+	require.NoError(t, unix.Setxattr(in("b.nc"), "user.classic", []byte(strings.Repeat("y", 700)), 0))
+	acl := aclOf([3]uint32{1, 7, 0xffffffff}, [3]uint32{2, 7, 4711}, [3]uint32{4, 4, 0xffffffff}, [3]uint32{0x10, 4, 0xffffffff}, [3]uint32{0x20, 0, 0xffffffff})
+	for _, name := range []string{"1990/hdf5.nc", "1990/tas.nc", "1990/sub"} {
+		require.NoError(t, unix.Setxattr(in(name), "system.posix_acl_access", acl, 0), name)
+	}
+	require.NoError(t, unix.Setxattr(in("1990/empty"), "system.posix_acl_default", acl, 0))
+	if root {
+		for name, id := range map[string]int{"void": 1234, "1990/sub": 2345, "1990/pr.nc": 3456} {
+			require.NoError(t, os.Chown(in(name), id, id+1))
+		}
+		require.NoError(t, os.Lchown(in("dangling"), 77, 78))
+		require.NoError(t, unix.Chmod(in("1990/pr.nc"), 0o2755))
+		require.NoError(t, unix.Chmod(in("empty"), 0o3775))
+		require.NoError(t, unix.Setxattr(in("1990/sub/deep/x.csv"), "trusted.of", []byte("root"), 0))
+	}
+	require.NoError(t, unix.Chmod(in("readonly"), 0o500))
+	// Times.
+	at := time.Date(1999, 12, 31, 23, 59, 59, 123456789, time.UTC)
+	for _, name := range []string{"notes.txt", "1990/tas.nc", "b.nc", "link.nc", "dangling", "1990/empty/er", "1990/empty", "1990", "empty", "readonly", "."} {
+		at = at.Add(time.Hour + time.Nanosecond)
+		ts, err := unix.TimeToTimespec(at)
+		require.NoError(t, err)
+		require.NoError(t, unix.UtimesNanoAt(unix.AT_FDCWD, in(name), []unix.Timespec{ts, ts}, unix.AT_SYMLINK_NOFOLLOW))
+	}
+}
+
+// aclOf returns an ACL as Linux stores it. An entry has a tag, permissions and an id.
+func aclOf(entries ...[3]uint32) []byte {
+	b := binary.LittleEndian.AppendUint32(nil, 2)
+	for _, e := range entries {
+		b = binary.LittleEndian.AppendUint16(b, uint16(e[0]))
+		b = binary.LittleEndian.AppendUint16(b, uint16(e[1]))
+		b = binary.LittleEndian.AppendUint32(b, e[2])
+	}
+	return b
+}
+
+// wholeRun runs commands for a test of whole trees, in a folder and as a user.
+type wholeRun struct {
+	t   *testing.T
+	exe string // the program, where the user may run it
+	dir string
+	uid uint32
+}
+
+func (r *wholeRun) command(name string, args ...string) (string, int) {
+	r.t.Helper()
+	cmd := exec.Command(name, args...)
+	if name == "cdfz" {
+		cmd = exec.Command(r.exe, args...)
+		cmd.Args[0] = "cdfz"
+		cmd.Env = append(os.Environ(), "TESTSCRIPT_COMMAND=cdfz", "TMPDIR="+r.dir)
+	}
+	cmd.Dir = r.dir
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: r.uid, Gid: r.uid}}
+	out, err := cmd.CombinedOutput()
+	if _, ok := err.(*exec.ExitError); !ok {
+		require.NoError(r.t, err)
+	}
+	return string(out), cmd.ProcessState.ExitCode()
+}
+
+// does runs cdfz, which must succeed.
+func (r *wholeRun) does(args ...string) string {
+	r.t.Helper()
+	out, code := r.command("cdfz", args...)
+	require.Zero(r.t, code, "cdfz %v: %s", args, out)
+	return out
+}
+
+// same compares two trees with rsync.
+func (r *wholeRun) same(want, got string) {
+	r.t.Helper()
+	out, code := r.command("rsync", "-niaHAX", "--delete", "--checksum", want+"/", got+"/")
+	require.Zero(r.t, code, out)
+	require.Empty(r.t, out)
+}
+
+// wholeSystems calls test on each file system, as root and as a user.
+func wholeSystems(t *testing.T, test func(t *testing.T, r *wholeRun)) {
+	if !nstest.Enter(t) {
+		return
+	}
+	base := nstest.Folder(t)
+	require.NoError(t, os.Chmod(base, 0o755))
+	for dir := filepath.Dir(base); len(dir) > 1; dir = filepath.Dir(dir) {
+		if st, err := os.Stat(dir); err == nil && st.Mode()&1 == 0 {
+			require.NoError(t, os.Chmod(dir, st.Mode().Perm()|1)) // the user's way to it
+		}
+	}
+	own, err := os.Executable()
+	require.NoError(t, err)
+	exe := filepath.Join(base, "cdfz")
+	nstest.Copy(t, own, exe)
+	require.NoError(t, os.Chmod(exe, 0o755))
+	systems := map[string]string{}
+	for _, kind := range []string{"tmpfs", "ext4", "xfs"} {
+		at := filepath.Join(base, kind)
+		if kind == "tmpfs" {
+			nstest.Mount(t, "tmpfs", "tmpfs", at, "")
+			systems[kind] = at
+		} else if nstest.Loops() {
+			nstest.Loop(t, kind, at+".disk", at, 400<<20)
+			systems[kind] = at
+		}
+	}
+	for kind, at := range systems {
+		for _, uid := range []uint32{0, 1234} {
+			t.Run(fmt.Sprint(kind, uid), func(t *testing.T) {
+				dir := filepath.Join(at, fmt.Sprint(uid))
+				require.NoError(t, os.Mkdir(dir, 0o755))
+				require.NoError(t, os.Chown(dir, int(uid), int(uid)))
+				test(t, &wholeRun{t, exe, dir, uid})
+			})
+		}
+	}
+}
+
+// makeTree makes a tree that belongs to the user of the run.
+func (r *wholeRun) makeTree(n int) {
+	r.t.Helper()
+	wholeTree(r.t, r.dir, n, r.uid == 0)
+	if r.uid != 0 {
+		out, err := exec.Command("chown", "-hR", fmt.Sprintf("--from=0:0"), fmt.Sprintf("%d:%d", r.uid, r.uid), filepath.Join(r.dir, "data")).CombinedOutput()
+		require.NoError(r.t, err, string(out))
+	}
+}
+
+// TestWholeTree archives trees with everything in them, and restores them: rsync finds no difference.
+func TestWholeTree(t *testing.T) {
+	n := 3000
+	if testing.Short() {
+		n = 30
+	}
+	wholeSystems(t, func(t *testing.T, r *wholeRun) {
+		r.makeTree(n)
+		out := r.does("archive", "--whole", "-q", "-o", "archives/", "data")
+		require.Empty(t, out)
+		r.does("restore", "-q", "-o", "back/", "archives/")
+		r.same("data", "back")
+
+		// Again: nothing is done, and nothing changes.
+		out = r.does("archive", "--whole", "-o", "archives/", "data")
+		require.Contains(t, out, "0 files")
+		require.NotContains(t, out, "kept as")
+		out = r.does("restore", "-o", "back/", "archives/")
+		require.Regexp(t, `(?m)^0 files; \d+ restored before`, out)
+		r.same("data", "back")
+
+		// A copy of the archives by a program that keeps nothing but names and bytes.
+		_, code := r.command("cp", "-r", "--no-preserve=all", "archives", "copy")
+		require.Zero(t, code)
+		r.does("restore", "-q", "-o", "back2/", "copy/")
+		r.same("data", "back2")
+
+		// One year.
+		r.does("restore", "-q", "-o", "year/", "archives/1990")
+		r.same("data/1990", "year")
+	})
+}
