@@ -303,7 +303,7 @@ func (v *archiver) do(ctx context.Context, args []string) error {
 		}
 	}
 	s := &v.sum
-	s.Skipped = v.files.Skipped()
+	s.Skipped, s.Kinds = v.files.Skipped(), v.files.Kinds()
 	s.Ratio = display.Ratio(s.Size, s.ArchiveSize)
 	s.Seconds = display.Round(time.Since(start).Seconds(), 3)
 	switch {
@@ -326,9 +326,22 @@ func (v *archiver) do(ctx context.Context, args []string) error {
 		if s.Deleted > 0 {
 			line += fmt.Sprintf("; %s deleted", display.Count(s.Deleted, "source"))
 		}
-		v.run.Term.Report("%s%s", line, v.files.SummaryTail(ctx, s.Failed))
+		v.run.Term.Report("%s%s", line, v.tail(ctx, s.Failed))
 	}
 	return nil
+}
+
+// tail returns the end of the last line: what failed and was skipped, and why.
+func (v *archiver) tail(ctx context.Context, failed int64) string {
+	text := v.files.SummaryTail(ctx, failed)
+	kinds, others := v.files.Kinds().Text()
+	if kinds != "" {
+		text += " (" + kinds + ")"
+	}
+	if others && !v.whole.on {
+		text += "; --whole keeps such files, too"
+	}
+	return text
 }
 
 func (v *archiver) failed(name string, err error) {

@@ -109,7 +109,7 @@ func (v *archiver) dryRun(ctx context.Context) {
 	if sum.Unchanged > 0 {
 		line += fmt.Sprintf("; %d archived before", sum.Unchanged)
 	}
-	v.run.Term.Report("%s%s", line, v.files.SummaryTail(ctx, sum.Failed))
+	v.run.Term.Report("%s%s", line, v.tail(ctx, sum.Failed))
 }
 
 // plan returns what would be done with a file. rep is nil if it is archived already. source is what

@@ -7,6 +7,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/chains"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/receiptfile"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/report"
 	"github.com/cdfz-format/cdfz/filters"
@@ -49,17 +50,19 @@ type archiveReport struct {
 
 // archiveSum is the JSON of the last line.
 type archiveSum struct {
-	Files       int64   `json:"files"`
-	Plain       int64   `json:"other_files,omitempty"` // that were kept as they are, and further names
-	PlainSize   int64   `json:"other_size,omitempty"`
-	Unchanged   int64   `json:"unchanged"` // already archived
-	Deleted     int64   `json:"sources_deleted,omitempty"`
-	Failed      int64   `json:"failed"`
-	Skipped     int64   `json:"skipped"`
-	Size        int64   `json:"size"`
-	ArchiveSize int64   `json:"archive_size"`
-	Ratio       float64 `json:"ratio"`
-	Seconds     float64 `json:"seconds"`
+	Files     int64 `json:"files"`
+	Plain     int64 `json:"other_files,omitempty"` // that were kept as they are, and further names
+	PlainSize int64 `json:"other_size,omitempty"`
+	Unchanged int64 `json:"unchanged"` // already archived
+	Deleted   int64 `json:"sources_deleted,omitempty"`
+	Failed    int64 `json:"failed"`
+	Skipped   int64 `json:"skipped"`
+	// Kinds counts skipped files by kind.
+	Kinds       fileio.Kinds `json:"skipped_kinds,omitempty"`
+	Size        int64        `json:"size"`
+	ArchiveSize int64        `json:"archive_size"`
+	Ratio       float64      `json:"ratio"`
+	Seconds     float64      `json:"seconds"`
 
 	met int64 // archived by another run at the same time
 }

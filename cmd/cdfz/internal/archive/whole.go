@@ -94,7 +94,6 @@ func (t *whole) find(ctx context.Context, v *archiver, arg string) (list fileio.
 	places := placesOf(t.src.Items, first, old)
 	t.rights = v.run.Targets.RightsOfAll(t.sourceRights(), filepath.Clean(arg)+string(filepath.Separator)+".")
 	var files []fileio.File
-	skipped := int64(0)
 	for i := range t.src.Items {
 		it := &t.src.Items[i]
 		to, again := first[it.Rel]
@@ -127,7 +126,7 @@ func (t *whole) find(ctx context.Context, v *archiver, arg string) (list fileio.
 			t.links = append(t.links, f)
 		}
 	}
-	return t.src.List(files, skipped), nil
+	return t.src.List(files), nil
 }
 
 // describe reports what no target can hold, at once.
@@ -476,7 +475,7 @@ func sameEntry(a, b *treefile.Entry) bool {
 // links and folders.
 func (t *whole) finish(ctx context.Context, v *archiver) {
 	if ctx.Err() == nil && len(t.links) > 0 {
-		list := t.src.List(t.links, 0)
+		list := t.src.List(t.links)
 		v.run.Parallel(ctx, list, v.linkWork())
 	}
 	_, err := v.run.Targets.UpdateTree(context.WithoutCancel(ctx), t.rights, func(old *treefile.Tree) (*treefile.Tree, error) {

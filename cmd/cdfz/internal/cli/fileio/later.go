@@ -85,6 +85,7 @@ func (f *List) Skip(j File) bool {
 		return false
 	}
 	f.later.skipped++
+	f.kinds.add(j.skip)
 	f.later.f.skip(j.Name, j.skip)
 	return true
 }

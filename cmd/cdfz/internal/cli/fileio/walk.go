@@ -52,6 +52,7 @@ type List struct {
 	Files   []File
 	Folders bool     // there was a folder or a list
 	skipped int64    // number of skipped files below folders, and of excluded folders
+	kinds   Kinds    // of them
 	links   []string // symbolic links among them that lead to something
 	trees   []*tree
 	later   *later // the rest of the files, nil for none
@@ -61,6 +62,9 @@ type List struct {
 
 // symbolicLink is the reason to skip one.
 const symbolicLink = "symbolic link"
+
+// alreadyArchive is the reason of archive to skip one.
+const alreadyArchive = "already an archive"
 
 // Dangling returns the symbolic links below the folders that lead nowhere since the files were
 // listed.
@@ -147,7 +151,7 @@ func Classic(e Entry) (string, error) {
 	case k == kindClassic:
 		return "", nil
 	case k == kindArchive:
-		return "already an archive", nil
+		return alreadyArchive, nil
 	}
 	return string(k), nil
 }
@@ -280,7 +284,7 @@ func (f *Finder) walk(ctx context.Context, t *tree, rel string, n int, pred Pred
 	list, err := t.list(rel, pred, f.sel, f.TakesBack, func() bool { return ctx.Err() != nil })
 	if err != nil {
 		if s := f.sel.Shard; rel != "." && terminal.IsLasting(err) && !s.Takes(filepath.ToSlash(rel)) {
-			out.skipped++
+			out.count("of other shards")
 			f.skip(t.name(rel), fmt.Sprintf("%s; shard %s reports it", terminal.PlainText(err, t.name(rel)), s.Of(filepath.ToSlash(rel))))
 			return
 		}
@@ -306,7 +310,7 @@ func (f *Finder) walk(ctx context.Context, t *tree, rel string, n int, pred Pred
 		case is.err != nil:
 			failed(name, is.err)
 		case is.reason != "":
-			out.skipped++
+			out.count(is.reason)
 			f.skip(name, is.reason)
 			if is.reason == symbolicLink {
 				if _, err := os.Stat(name); err == nil {

@@ -35,6 +35,7 @@ type Whole struct {
 	Items []Item // by path, folders before what is in them
 	tree  *tree
 	done  func()
+	kinds Kinds // of what was skipped
 }
 
 // FindWhole lists all files, folders and links below a folder, apart from those that the user has excluded. Symbolic links are not
@@ -77,8 +78,12 @@ func (w *Whole) Folder(rel string) (*nofollow.Shared, error) {
 }
 
 // List returns a list of some of the files. Closing it closes the folder.
-func (w *Whole) List(files []File, skipped int64) List {
-	return List{Files: files, Folders: true, skipped: skipped, trees: []*tree{w.tree}, done: w.done}
+func (w *Whole) List(files []File) List {
+	skipped := int64(0)
+	for _, n := range w.kinds {
+		skipped += n
+	}
+	return List{Files: files, Folders: true, skipped: skipped, kinds: w.kinds, trees: []*tree{w.tree}, done: w.done}
 }
 
 // walkWhole adds what a folder of the tree has.
@@ -120,10 +125,12 @@ func (f *Finder) addWhole(ctx context.Context, w *Whole, in *os.Root, rel string
 		name := w.tree.name(at)
 		if reason := f.sel.excluded(at, d.IsDir()); reason != "" {
 			f.skip(name, reason)
+			w.kinds.add(reason)
 			continue
 		}
 		if d.Type().IsRegular() && (atomicfile.IsTemporary(base) || atomicfile.IsAside(base)) {
 			f.skip(name, notAFile(d, base))
+			w.kinds.add(notAFile(d, base))
 			continue
 		}
 		it, err := f.itemOf(w.tree, at, in)
@@ -197,7 +204,7 @@ func (f *Finder) itemOf(t *tree, rel string, in *os.Root) (*Item, error) {
 	case k == kindClassic:
 		return it, nil
 	case k == kindArchive:
-		it.Kind = "already an archive"
+		it.Kind = alreadyArchive
 		return it, nil
 	}
 	it.Kind = string(k)
