@@ -189,12 +189,12 @@ x.nc.gz becomes x.nc.cdfz, which restores x.nc.
 		},
 	}
 	cli.Flags(cmd, "What to archive", func(f *pflag.FlagSet) {
-		f.BoolVar(&v.whole.on, "whole", false, "keep everything below FILE: other files as they are,\nlinks, folders, modes, times, owners and attributes (needs -o DIR/)")
+		f.BoolVar(&v.whole.on, "whole", false, "keep everything below FILE, not only classic files")
 		f.BoolVar(&v.unpacks, "decompress", false, "archive the netCDF files in *.gz, *.bz2, *.xz and *.zst, too")
 		cli.Choice(cmd, &v.existing, "skip-existing", "how to see that a file is archived", existingMtime, existingHash, existingNever)
 		f.BoolVar(&v.changes.replaces, "replace-changed", false, "archive changed sources again, and keep the old archives")
 		f.BoolVar(&v.changes.removes, "remove-replaced", false, "delete the old archives once the new ones are proved;\nneeds --replace-changed; they may be the only copies of the older states")
-		f.BoolVar(&v.dry, "dry-run", false, "write nothing; report what would be archived;\nestimate size and time from a sample")
+		f.BoolVar(&v.dry, "dry-run", false, "report what would be archived, with size and time; write nothing")
 	})
 	v.specs.AddFlags(cmd)
 	chains.WriteFlags(cmd, &v.opts, "filters of all variables without -F", "size of blocks, as in 64K (default 256K, with --preset max 1M)",
