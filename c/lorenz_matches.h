@@ -151,7 +151,7 @@ static bool matches_decode(matches *m, const uint8_t *p, const uint8_t *end, uns
 	probabilities_reset(m->fourth[0][0], 3 * 3 * 256);
 	m->shift = 32 - matches_bits(size);
 	/* The tables take longer to reset than a short header of netCDF to decode. */
-	bool few = need <= FEW_MATCHES;
+	bool few = need <= FEW_MATCHES && size <= SMALL_MATCHES;
 	if (few)
 		memset(m->reset, 0, sizeof m->reset);
 	else

@@ -113,9 +113,18 @@ func TestNativeStart(t *testing.T) {
 	rng := rand.New(rand.NewPCG(33, 33))
 	raw := []byte("CDF\x01\x00\x00\x00\x00\x00\x00\x00\x0a\x00\x00\x00\x01\x00\x00\x00\x04time\x00\x00\x00\x08")
 	header := len(raw)
-	for range 500 {
-		raw = append(raw, byte(rng.Uint32()))
+	for _, size := range []int{500, 70000} { // the second has longer tables
+		raw := bytes.Clone(raw)
+		for range size {
+			raw = append(raw, byte(rng.Uint32()%40))
+		}
+		n.checkStart(t, raw, header)
 	}
+}
+
+// checkStart checks that the first bytes of a block are decoded without the others.
+func (n *native) checkStart(t *testing.T, raw []byte, first int) {
+	t.Helper()
 	p := Params{Type: Char, Dims: []int{len(raw)}}
 	params, err := p.Uint32s()
 	require.NoError(t, err)
@@ -125,9 +134,9 @@ func TestNativeStart(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, modeMatches, enc[0])
 	for _, enc := range [][]byte{enc, enc[:len(enc)-100], append(bytes.Clone(enc), 0)} {
-		status, got := n.decode(t, params, enc, 0, uint64(header))
+		status, got := n.decode(t, params, enc, 0, uint64(first))
 		require.EqualValues(t, nativeOK, status)
-		require.Equal(t, raw[:header], got)
+		require.Equal(t, raw[:first], got)
 	}
 	status, _ := n.decode(t, params, enc[:len(enc)-100], 0, math.MaxUint64)
 	require.EqualValues(t, nativeCorrupt, status)
