@@ -131,7 +131,7 @@ var edges = map[string][]string{
 	"archive/parity":                {"archive/internal/czip", "archive/internal/fault", "archive/internal/plan", "internal/ioat", "internal/recycled"},
 	"archive/ncapi":                 {"archive", "cdf3", "slab"},                                                 // a nested module
 	"fleet/internal/fleet":          {"internal/atomicfile", "internal/retry", "internal/runlog", "internal/s3"}, // a nested module
-	"archive/archivefs":             {"archive", "archive/internal/read", "internal/kept", "internal/nofollow"},
+	"archive/archivefs":             {"archive", "archive/volume", "archive/internal/read", "internal/kept", "internal/nofollow"},
 	"archive/archivefs/joinedfiles": {"archive", "archive/archivefs", "archive/joined"},
 	"cf":                            {"cdf3", "slab"},
 	"cdl":                           {"cdf3", "cf", "slab"}, // text from headers and values, wherever they come from

@@ -49,7 +49,7 @@ func openSource(src string, cache int64, workers int, warn func(string, error)) 
 		return nil, err
 	}
 	o := &archive.OpenOptions{Shared: shared, Workers: workers, Index: archivefs.IndexPages, BlockMemory: archivefs.BlockMemory}
-	s := &source{root, archivefs.New(root, o)}
+	s := &source{root, archivefs.New(archivefs.Volumes(root, warn), o)}
 	s.Only, s.Joined = only, joinedfiles.Rules(*o)
 	if only != "" {
 		f, err := s.Probe(only)
