@@ -5,12 +5,13 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/klauspost/compress/zstd"
+	"github.com/klauspost/compress/flate"
 
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 )
@@ -19,16 +20,41 @@ import (
 // save little.
 const blockTarget = 64 << 10
 
-// codec returns the coder of blocks. Both halves are safe for concurrent use.
-var codec = sync.OnceValue(func() (c struct {
-	*zstd.Encoder
-	*zstd.Decoder
-}) {
-	// Neither fails: the options are constant.
-	c.Encoder, _ = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithZeroFrames(true))
-	c.Decoder, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderMaxMemory(maxBlock+1))
-	return c
-})
+// deflaters and inflaters have tables that take more than a megabyte.
+var (
+	deflaters = sync.Pool{New: func() any {
+		w, _ := flate.NewWriter(nil, flate.BestCompression) // the level is right
+		return w
+	}}
+	inflaters = sync.Pool{New: func() any { return flate.NewReader(nil) }}
+)
+
+// deflate returns the stored bytes of a block.
+func deflate(contents []byte) []byte {
+	var b bytes.Buffer
+	w := deflaters.Get().(*flate.Writer)
+	defer deflaters.Put(w)
+	w.Reset(&b)
+	_, _ = w.Write(contents) // a Buffer takes all
+	_ = w.Close()
+	return b.Bytes()
+}
+
+// inflate returns the contents of a block of n bytes. ok is false if the stored bytes are not one stream of these.
+func inflate(stored []byte, n int64) (contents []byte, ok bool) {
+	in := bytes.NewReader(stored)
+	r := inflaters.Get().(io.ReadCloser)
+	defer inflaters.Put(r)
+	_ = r.(flate.Resetter).Reset(in, nil) // never fails
+	b := make([]byte, n)
+	if _, err := io.ReadFull(r, b); err != nil {
+		return nil, false
+	}
+	if k, err := r.Read(make([]byte, 1)); k > 0 || err != io.EOF || in.Len() > 0 {
+		return nil, false
+	}
+	return b, true
+}
 
 // trailer is the last block of the index.
 type trailer struct {
@@ -238,8 +264,8 @@ func parseBlock(stored []byte, k *block, next string, end int64) ([]Entry, error
 	if sum := crc32.ChecksumIEEE(stored); sum != k.sum {
 		return nil, corrupt("block of the index at byte %d: expected checksum %08x, found %08x", k.off, k.sum, sum)
 	}
-	b, err := codec().DecodeAll(stored, make([]byte, 0, k.length))
-	if err != nil || int64(len(b)) != k.length {
+	b, ok := inflate(stored, k.length)
+	if !ok {
 		return nil, corrupt("block of the index at byte %d does not decode to %d bytes", k.off, k.length)
 	}
 	s := scanner{b: b}

@@ -206,7 +206,7 @@ func (x *builder) flush() error {
 		}
 		x.spool, x.buf = f, bufio.NewWriterSize(f, blockTarget)
 	}
-	stored := codec().EncodeAll(x.raw, nil)
+	stored := deflate(x.raw)
 	if _, err := x.buf.Write(stored); err != nil {
 		return fmt.Errorf("temporary file: %w", err)
 	}

@@ -66,7 +66,7 @@ func TestJudgePythonPackage(t *testing.T) {
 
 // TestJudgePythonTests runs the tests of the Python package.
 func TestJudgePythonTests(t *testing.T) {
-	python(t, "../../python", "", []string{"PYTHONDONTWRITEBYTECODE=1"}, "-m", "unittest", "tests/test_archive.py", "tests/test_joined.py", "tests/test_many.py", "tests/test_sources.py")
+	python(t, "../../python", "", []string{"PYTHONDONTWRITEBYTECODE=1"}, "-m", "unittest", "tests/test_archive.py", "tests/test_joined.py", "tests/test_many.py", "tests/test_sources.py", "tests/test_volumes.py")
 }
 
 // TestJudgePythonNative runs the tests of the Python package with the decoder in C.

@@ -7,6 +7,7 @@ import urllib.request
 
 from ._errors import ArchiveUnsupported
 from ._files import File
+from ._volumes import Member, member
 
 
 class Object:
@@ -101,17 +102,20 @@ def shown(url):
     return urllib.parse.urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment=""))
 
 
+def named(what):
+    """Returns the source for a name or a URL that leads into no volume."""
+    return URL(what) if isinstance(what, str) and what.lower().startswith(("http://", "https://")) else File(what)
+
+
 def source(what):
     """Returns the source for a name, a URL, an open file, or bytes."""
-    if isinstance(what, (File, Object, URL)):
+    if isinstance(what, (File, Object, URL, Member)):
         return what
     if isinstance(what, (bytes, bytearray, memoryview)):
         import io
         return Object(io.BytesIO(what))
-    if isinstance(what, str) and what.lower().startswith(("http://", "https://")):
-        return URL(what)
     if isinstance(what, (str, os.PathLike)):
-        return File(what)
+        return member(what, named) or named(what)
     if hasattr(what, "read") and hasattr(what, "seek"):
         return Object(what)
     raise ArchiveUnsupported(f"expected a name, a URL or a binary file, found {type(what).__name__}")

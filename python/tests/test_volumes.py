@@ -1,0 +1,107 @@
+"""Tests of volumes. They need the program cdfz on PATH and xarray: python3 -m unittest tests/test_volumes.py"""
+import functools
+import http.server
+import os
+import pathlib
+import pickle
+import subprocess
+import tempfile
+import threading
+import unittest
+
+import cdfz
+from cdfz import _volumes
+from cdfz._sources import named
+
+CLASSIC = pathlib.Path(__file__).parents[2] / "testdata/classic"
+
+
+class Volumes(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.tmp = tempfile.TemporaryDirectory()
+        dir = pathlib.Path(cls.tmp.name)
+        (dir / "arch/1987").mkdir(parents=True)
+        cls.image = (CLASSIC / "cdf2_climate.nc").read_bytes()
+        cdfz.archive(CLASSIC / "cdf2_climate.nc", dir / "arch/1987/tas.nc.cdfz", "--preset", "portable")
+        os.link(dir / "arch/1987/tas.nc.cdfz", dir / "arch/1987/twin.nc.cdfz")
+        os.symlink("1987", dir / "arch/latest")
+        os.symlink("loop", dir / "arch/loop")
+        os.symlink("/etc/passwd", dir / "arch/out")
+        (dir / "arch/many").mkdir()
+        for i in range(3000):                  # several blocks of the index
+            (dir / f"arch/many/{i:04}").touch()
+        subprocess.run(["cdfz", "pack", "-q", "-o", "0001.tar", "arch/"], cwd=dir, check=True)
+        cls.tar = str(dir / "0001.tar")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.tmp.cleanup()
+
+    def test_member(self):
+        for name in "1987/tas.nc.cdfz", "1987/twin.nc.cdfz", "latest/tas.nc.cdfz":
+            with cdfz.open(self.tar + "/" + name) as f:
+                self.assertEqual(f.read(), self.image)
+        ds = cdfz.open_dataset(self.tar + "/1987/tas.nc.cdfz")
+        self.assertIn("tas", ds)
+        again = pickle.loads(pickle.dumps(ds))
+        self.assertTrue(again.tas.equals(ds.tas))
+        for name in "none", "1987", "loop", "out", "1987/none", "../x", "latest":
+            with self.assertRaises(FileNotFoundError):
+                cdfz.open(self.tar + "/" + name)
+
+    def test_all(self):
+        v = _volumes.Volume(named(self.tar))
+        self.assertGreater(len(v.blocks), 1)
+        for i in range(0, 3000, 7):
+            self.assertEqual(v.resolve(b"many/%04d" % i)[1], 0)
+            self.assertIsNone(v.find(b"many/%04dx" % i))
+
+    def test_url(self):
+        class Ranges(http.server.SimpleHTTPRequestHandler):
+            asked = 0
+
+            def do_GET(self):
+                Ranges.asked += 1
+                try:
+                    content = pathlib.Path(self.translate_path(self.path)).read_bytes()
+                except OSError:
+                    return self.send_error(404)
+                first, last = self.headers["Range"].removeprefix("bytes=").split("-")
+                start, end = (int(first), min(len(content), int(last) + 1)) if first else (max(0, len(content) - int(last)), len(content))
+                self.send_response(206)
+                self.send_header("Content-Range", f"bytes {start}-{end - 1}/{len(content)}")
+                self.send_header("Content-Length", str(end - start))
+                self.send_header("ETag", '"1"')
+                self.end_headers()
+                self.wfile.write(content[start:end])
+
+            def log_message(self, *_):
+                pass
+
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Ranges, directory=self.tmp.name))
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            at = f"http://127.0.0.1:{server.server_address[1]}/"
+            with cdfz.open(at + "0001.tar/1987/tas.nc.cdfz?signed") as f:
+                self.assertEqual(f.read(), self.image)
+            with self.assertRaises(FileNotFoundError):
+                cdfz.open(at + "0001.tar/none")
+        finally:
+            server.shutdown()
+
+    def test_damage(self):
+        whole = pathlib.Path(self.tar).read_bytes()
+        at = whole.rindex(b"cdfz volume 1 index")
+        for b in whole[:at], whole[:at + 100] + b"x" + whole[at + 101:], whole[:at - 3] + b"x" + whole[at - 2:]:
+            name = os.path.join(self.tmp.name, "bad.tar")
+            pathlib.Path(name).write_bytes(b)
+            try:
+                with cdfz.open(name + "/1987/tas.nc.cdfz") as f:
+                    self.assertEqual(f.read(), self.image)
+            except (cdfz.ArchiveDamaged, cdfz.ArchiveUnsupported):
+                pass
+
+
+if __name__ == "__main__":
+    unittest.main()
