@@ -109,10 +109,25 @@ func (c *coverage) findLone() {
 		found[2] = times
 	}
 	for _, list := range found {
-		if len(list) == 1 {
-			c.lone = append(c.lone, list[0])
+		if main := c.main(list); main >= 0 {
+			c.lone = append(c.lone, main)
 		}
 	}
+}
+
+// main returns the only one of several variables, or else the one whose name begins those of all others, as JULD begins
+// JULD_ADJUSTED in trajectories of Argo. It returns -1 if there is none.
+func (c *coverage) main(list []int) int {
+	if len(list) == 0 {
+		return -1
+	}
+	shortest := slices.MinFunc(list, func(a, b int) int { return len(c.h.Vars[a].Name) - len(c.h.Vars[b].Name) })
+	for _, k := range list {
+		if k != shortest && !strings.HasPrefix(c.h.Vars[k].Name, c.h.Vars[shortest].Name+"_") {
+			return -1
+		}
+	}
+	return shortest
 }
 
 // maxUnits bounds the length of units and other attributes that are read of all variables.

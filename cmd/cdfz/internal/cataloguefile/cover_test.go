@@ -127,6 +127,24 @@ func TestUnnamed(t *testing.T) {
 	require.Equal(t, []float64{10, 30, 170, 190}, []float64{*rows[4].LatMin, *rows[4].LatMax, *rows[4].LonMin, *rows[4].LonMax})
 }
 
+// TestMainTime checks which of several times is that of all variables.
+func TestMainTime(t *testing.T) {
+	for names, want := range map[string]string{
+		"JULD_ADJUSTED JULD": "2000-01-02T00:00:00", "time": "2000-01-01T00:00:00", "time times": "", "a b": "", "time time_a taken": "", "t_a t_b t t_a_b": "2000-01-03T00:00:00",
+	} {
+		h := &cdf3.Header{Version: cdf3.Classic, Dims: []cdf3.Dim{{Name: "obs", Len: 1}}}
+		var data [][]byte
+		for k, name := range strings.Fields(names) {
+			h.Vars = append(h.Vars, cdf3.Var{Name: name, Type: cdf3.Double, DimIDs: []int{0}, Attrs: []cdf3.Attr{text("units", "days since 2000-01-01"), text("axis", "T")}})
+			data = append(data, doubles(float64(k)))
+		}
+		h.Vars = append(h.Vars, cdf3.Var{Name: "v", Type: cdf3.Double, DimIDs: []int{0}})
+		rows, _, err := Describe(t.Context(), file(t, h, append(data, doubles(1))...), &File{Name: "a.nc"})
+		require.NoError(t, err)
+		require.Equal(t, want, rows[len(rows)-1].TimeStart, names)
+	}
+}
+
 // TestLone checks files without the attribute coordinates: profiles as Argo has them, and a station.
 func TestLone(t *testing.T) {
 	h := &cdf3.Header{Version: cdf3.Classic, Dims: []cdf3.Dim{{Name: "N_PROF", Len: 2}, {Name: "N_LEVELS", Len: 2}}}
