@@ -73,6 +73,8 @@ typedef struct {
 	uint64_t column;           /* the next one */
 	shape s;                   /* of a column, or of the block, as all that follows */
 	uint64_t steps, whole, longer;              /* of a row: all, those with 16 elements, elements of the other */
+	uint16_t longer16[STRIPES];                 /* all bits for stripes with an element in the other */
+	uint32_t longer32[STRIPES];
 	uint64_t stride, ring;                      /* elements of a row that are stored, and rows */
 	const uint8_t *words, *words_end;
 	uint8_t ends[4 * SPARE];                    /* the last words, with others after them */
@@ -364,6 +366,10 @@ static bool contexts_column(contexts *c, uint64_t column, unsigned width)
 	c->whole = s->row / STRIPES;
 	c->longer = s->row % STRIPES;
 	c->steps = c->whole + (c->longer > 0);
+	for (unsigned q = 0; q < STRIPES; q++) {
+		c->longer32[q] = q < c->longer ? UINT32_MAX : 0;
+		c->longer16[q] = (uint16_t)c->longer32[q];
+	}
 	for (unsigned k = 0; k < c->taps; k++) {
 		unsigned i = c->tap[k];
 		c->tap_rows[k] = i < 5 ? 1 : s->dims == 2 ? 2 : i < 8 ? s->plane : i == 8 ? s->plane + 1 : s->plane - 1;

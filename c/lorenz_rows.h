@@ -49,8 +49,11 @@ static uint64_t contexts_mask(contexts *c, uint64_t row, const uint8_t *kinds)
 	for (uint64_t q = 0; q < STRIPES; q++)
 		start[q] = first + (q * c->whole + (q < c->longer ? q : c->longer)) * step;
 #ifdef LORENZ_ZIPS
-	for (; step == 1 && c->whole - done >= 8; done += 8)
+	while (step == 1 && c->whole >= 8 && done < c->whole) {
+		done = done + 8 < c->whole ? done : c->whole - 8; /* the last ones again */
 		contexts_active8(c->active + STRIPES * done, kinds + done, start);
+		done += 8;
+	}
 #endif
 	unmasked = step == 1 ? unmasked : 0;
 	for (unsigned q = 0; q < STRIPES; q++)
@@ -93,30 +96,55 @@ static void contexts_sums(contexts *c, uint64_t row)
 	}
 }
 
-/* Copies the columns beside each stripe of a row to where they are stored with it. */
-static ALWAYS_INLINE void contexts_edges_as(void *elements, unsigned size, uint64_t whole, uint64_t longer)
+/* What is moved at once of the columns beside stripes. */
+#ifdef LORENZ_ZIPS
+typedef lanes2 chunk;
+#else
+typedef uint64_t chunk;
+#endif
+
+/* Copies the columns beside each stripe of a row to where they are stored with it. longer has all bits
+ * of the stripes that have an element more. */
+static ALWAYS_INLINE void contexts_edges_as(uint8_t *row, const unsigned size, const void *longer, uint64_t whole, bool any_longer)
 {
-	uint8_t *row = elements;
-#define AT(j, q) (row + ((int64_t)(j) * STRIPES + (int64_t)(q)) * size)
-	for (int64_t k = 1; k <= HALO; k++) {
+	enum { MOST_CHUNKS = 4 * STRIPES / sizeof(chunk) };
+	const unsigned chunks = size * STRIPES / sizeof(chunk);
+	const size_t step = size * STRIPES, bytes = size;
+	chunk mask[MOST_CHUNKS], a[MOST_CHUNKS], b[MOST_CHUNKS], d[MOST_CHUNKS];
+	uint8_t first[4], last[4], *end = row + whole * step; /* the step after those that all stripes have */
+	memcpy(mask, longer, step);
+	memcpy(first, row, bytes);
+	memcpy(last, end - bytes, bytes);
+	for (unsigned k = HALO; k > 0; k--) {
 		/* Of the stripe before, the last elements; of the first one, its first. */
-		for (uint64_t q = STRIPES - 1; q > 0; q--)
-			memcpy(AT(-k, q), AT((int64_t)(whole + (q <= longer)) - k, q - 1), size);
-		memcpy(AT(-k, 0), row, size);
+		memcpy(a, end - k * step, step);
+		memcpy(b, end - k * step + step, step);
+		for (unsigned i = 0; i < chunks; i++)
+			d[i] = (b[i] & mask[i]) | (a[i] & ~mask[i]);
+		memcpy(row - k * step + bytes, d, step); /* and one behind them, which is written below */
+		memcpy(row - k * step, first, bytes);
 	}
-	for (uint64_t k = 0; k < HALO; k++) {
-		/* Of the stripe after, the first elements; of the last one, its last. */
-		for (uint64_t q = 0; q < STRIPES - 1; q++)
-			memcpy(AT(whole + (q < longer) + k, q), AT(k, q + 1), size);
-		memcpy(AT(whole + k, STRIPES - 1), AT(whole - 1, STRIPES - 1), size);
-	}
-#undef AT
+	memcpy(row, first, bytes);
+	/* Of the stripe after, the first elements; of the last one, its last. */
+	memcpy(a, row + bytes, step);
+	memcpy(b, row + step + bytes, step);
+	memcpy(d, end, step);
+	for (unsigned i = 0; i < chunks; i++)
+		d[i] = (d[i] & mask[i]) | (a[i] & ~mask[i]);
+	memcpy(end, d, step);
+	if (any_longer)
+		memcpy(end + 2 * step, b, step);
+	for (unsigned i = 0; i < chunks; i++)
+		d[i] = (a[i] & mask[i]) | (b[i] & ~mask[i]);
+	memcpy(end + step, d, step);
+	for (unsigned k = 1; k <= HALO; k++)
+		memcpy(end + k * step - bytes, last, bytes);
 }
 
 static void contexts_edges(contexts *c, uint64_t at)
 {
-	contexts_edges_as(c->mags + at, sizeof *c->mags, c->whole, c->longer);
-	contexts_edges_as(c->marks + at, sizeof *c->marks, c->whole, c->longer);
+	contexts_edges_as((uint8_t *)(c->mags + at), sizeof *c->mags, c->longer32, c->whole, c->longer > 0);
+	contexts_edges_as((uint8_t *)(c->marks + at), sizeof *c->marks, c->longer16, c->whole, c->longer > 0);
 }
 
 /* Sets a row of which all elements are masked. */

@@ -81,9 +81,7 @@ static ALWAYS_INLINE __m256i contexts_half(const contexts *c, half *h, __m256i c
  * last one, stripes without an element are as if masked; contexts_edges replaces what that writes. */
 static ALWAYS_INLINE uint64_t contexts_steps(contexts *c, uint64_t at, uint64_t north, uint64_t below, bool masked)
 {
-	uint16_t tail[STRIPES];
-	for (unsigned q = 0; q < STRIPES; q++)
-		tail[q] = q < c->longer ? 0xffff : 0;
+	const uint16_t *tail = c->longer16;
 	half h[2];
 	for (unsigned k = 0; k < 2; k++) {
 		h[k].x = _mm256_loadu_si256((const __m256i *)(c->states + 8 * k));
@@ -232,9 +230,7 @@ static ALWAYS_INLINE v128_t contexts_quarter(const contexts *c, v128_t *x, const
  * last one, stripes without an element are as if masked; contexts_edges replaces what that writes. */
 static ALWAYS_INLINE uint64_t contexts_steps(contexts *c, uint64_t at, uint64_t north, uint64_t below, const bool masked)
 {
-	uint16_t tail[STRIPES];
-	for (unsigned q = 0; q < STRIPES; q++)
-		tail[q] = q < c->longer ? 0xffff : 0;
+	const uint16_t *tail = c->longer16;
 	const uint16_t *n = c->marks + north, *b = c->marks + below, *active = c->active;
 	const float *sums = c->sums;
 	uint16_t *marks = c->marks + at;
@@ -366,9 +362,7 @@ static ALWAYS_INLINE void contexts_quarter(contexts *c, quarter *h, uint64_t o, 
 
 static ALWAYS_INLINE uint64_t contexts_steps(contexts *c, uint64_t at, uint64_t north, uint64_t below, bool masked)
 {
-	uint16_t tail[STRIPES];
-	for (unsigned q = 0; q < STRIPES; q++)
-		tail[q] = q < c->longer ? 0xffff : 0;
+	const uint16_t *tail = c->longer16;
 	quarter h[4];
 	for (unsigned k = 0; k < 4; k++) {
 		memcpy(&h[k].x, c->states + 4 * k, sizeof h[k].x);
