@@ -537,25 +537,29 @@ static ALWAYS_INLINE void FN(scatter)(const unsigned count, LANE *y, const uint6
 
 /* Turns the residuals from element i to the one before end of a row into lanes with the float
  * predictor, in several rows at once, which begin at the places at. A row may be there twice.
- * Each element waits for the one before it in its row, but rows do not wait for each other. north
- * and past are the distances to the row before and to the earlier plane, 0 if there is none. */
-static ALWAYS_INLINE void FN(float_rows)(const unsigned cells, const unsigned kind, LANE *y, const uint64_t at[8],
+ * Each element waits for the one before it in its row, but rows do not wait for each other; in a wave,
+ * each row is that before the next one, whose element is one behind. north and past are the distances to
+ * the row before and to the earlier plane, 0 if there is none. */
+static ALWAYS_INLINE void FN(float_rows)(const unsigned cells, const bool wave, const unsigned kind, LANE *y, const uint64_t at[8],
 	uint64_t north, uint64_t past, uint64_t i, uint64_t end)
 {
-	FLOAT w[8] = {0}, ww[8] = {0}, nw[8] = {0}, pw[8] = {0}, pnw[8] = {0}, p[8], n[8], b[8], bn[8];
+	FLOAT before[BEFORES][8] = {{0}}, *w = before[W], *ww = before[WW], *nw = before[NW], *pw = before[PW], *pnw = before[PNW];
+	FLOAT p[8], n[8], b[8], bn[8];
 	LANE r[8];
 	const bool has_north = north > 0 && (kind == 1 || kind == 3 || kind == 4);
 	const bool has_past = past > 0 && kind >= 2 && kind <= 4;
 	for (unsigned c = 0; c < cells; c++)
 		n[c] = b[c] = bn[c] = 0;
 	for (unsigned c = 0; c < cells && i > 0; c++) {
-		const LANE *before = y + at[c] + i - 1;
-		w[c] = FN(float_of)(*before);
-		ww[c] = kind == 5 && i > 1 ? FN(float_of)(before[-1]) : 0;
-		nw[c] = has_north ? FN(float_of)(*(before - north)) : 0;
-		pw[c] = has_past ? FN(float_of)(*(before - past)) : 0;
-		pnw[c] = has_north && has_past ? FN(float_of)(*(before - past - north)) : 0;
+		const LANE *last = y + at[c] + i - 1;
+		w[c] = FN(float_of)(*last);
+		ww[c] = kind == 5 && i > 1 ? FN(float_of)(last[-1]) : 0;
+		nw[c] = has_north ? FN(float_of)(*(last - north)) : 0;
+		pw[c] = has_past ? FN(float_of)(*(last - past)) : 0;
+		pnw[c] = has_north && has_past ? FN(float_of)(*(last - past - north)) : 0;
 	}
+	if (cells == 8)
+		i = FN(float_fours)(wave, kind, y, at, has_north ? north : 0, has_past ? past : 0, i, end, before);
 	for (; i < end; i++) {
 		if (has_north) {
 			FN(gather)(cells, r, y + i - north, at);
@@ -604,12 +608,12 @@ static ALWAYS_INLINE void FN(float_wave)(const unsigned kind, LANE *y, uint64_t 
 	uint64_t at[8], zero[8] = {0};
 	for (uint64_t k = 0; k < 8; k++) {
 		at[k] = k * (row - 1);
-		FN(float_rows)(1, kind, y + k * row, zero, row, past, 0, 9 - k);
+		FN(float_rows)(1, false, kind, y + k * row, zero, row, past, 0, 9 - k);
 	}
 	uint64_t i = 9 + FN(float_eights)(kind, y, row, past, 9, row);
-	FN(float_rows)(8, kind, y, at, row, past, i, row);
+	FN(float_rows)(8, true, kind, y, at, row, past, i, row);
 	for (uint64_t k = 1; k < 8; k++)
-		FN(float_rows)(1, kind, y + k * row, zero, row, past, row - k, row);
+		FN(float_rows)(1, false, kind, y + k * row, zero, row, past, row - k, row);
 }
 
 /* Applies the float predictor (section 5). distance is 0 for kinds without one. */
@@ -628,7 +632,7 @@ static ALWAYS_INLINE void FN(float_kind)(const view *v, const unsigned kind, uin
 			for (uint64_t r = 0; r < length; r += row) {
 				uint64_t n = length - r < row ? length - r : row, north = r > 0 ? row : 0;
 				if (cells > 1) {
-					FN(float_rows)(8, kind, plane + c + r, at, north, past, 0, n);
+					FN(float_rows)(8, false, kind, plane + c + r, at, north, past, 0, n);
 					continue;
 				}
 				if (kind != 3 && north > 0 && row >= 16 && length - r >= 8 * row) {
@@ -636,7 +640,7 @@ static ALWAYS_INLINE void FN(float_kind)(const view *v, const unsigned kind, uin
 					r += 7 * row;
 					continue;
 				}
-				FN(float_rows)(1, kind, plane + c + r, at, north, past, 0, n);
+				FN(float_rows)(1, false, kind, plane + c + r, at, north, past, 0, n);
 			}
 			c += cells > 1 ? cells * v->cell : length;
 		}

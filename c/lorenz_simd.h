@@ -397,6 +397,122 @@ static ALWAYS_INLINE void swap_lanes64(uint64_t v[16])
 }
 #endif
 
+/* What the float predictor keeps of the elements before. */
+enum { W, WW, NW, PW, PNW, BEFORES };
+
+#ifdef LORENZ_ZIPS
+typedef float floats4 __attribute__((vector_size(16)));
+
+/* Returns the floats that transform 0 makes of lanes. */
+static ALWAYS_INLINE floats4 floats_of4(lanes4 y)
+{
+	return (floats4)(y ^ (~(lanes4)((ints4)y >> 31) | (uint32_t)1 << 31));
+}
+
+/* Swaps the rows and columns of four vectors. */
+static ALWAYS_INLINE void transpose_lanes4(lanes4 r[4])
+{
+	lanes2 a = (lanes2)LOWER32(r[0], r[1]), b = (lanes2)UPPER32(r[0], r[1]);
+	lanes2 c = (lanes2)LOWER32(r[2], r[3]), d = (lanes2)UPPER32(r[2], r[3]);
+	r[0] = (lanes4)LOWER64(a, c);
+	r[1] = (lanes4)UPPER64(a, c);
+	r[2] = (lanes4)LOWER64(b, d);
+	r[3] = (lanes4)UPPER64(b, d);
+}
+
+/* Loads four elements of four rows, by column. */
+static ALWAYS_INLINE void load_columns(lanes4 r[4], const uint32_t *y, const uint64_t *at)
+{
+	for (unsigned k = 0; k < 4; k++)
+		memcpy(&r[k], y + at[k], sizeof r[k]);
+	transpose_lanes4(r);
+}
+
+/* Applies the float predictor to elements i to end of eight rows as float_rows does, four at a time, and returns
+ * the first one that it has not done. */
+static ALWAYS_INLINE uint64_t float_fours32(const bool wave, const unsigned kind, uint32_t *y, const uint64_t at[8], uint64_t north,
+	uint64_t past, uint64_t i, uint64_t end, float before[BEFORES][8])
+{
+	floats4 s[BEFORES][2];
+	memcpy(s, before, sizeof s);
+	for (; end - i >= 4; i += 4) {
+		lanes4 r[2][4], n[2][4], b[2][4], bn[2][4], n0, bn0;
+		for (unsigned h = 0; h < 2; h++) {
+			load_columns(r[h], y + i, at + 4 * h);
+			if (north > 0 && !wave)
+				load_columns(n[h], y + i - north, at + 4 * h);
+			if (past > 0)
+				load_columns(b[h], y + i - past, at + 4 * h);
+			if (north > 0 && past > 0 && !wave)
+				load_columns(bn[h], y + i - past - north, at + 4 * h);
+		}
+		if (wave && north > 0)
+			memcpy(&n0, y + i - north, sizeof n0);
+		if (wave && north > 0 && past > 0)
+			memcpy(&bn0, y + i - past - north, sizeof bn0);
+		for (unsigned j = 0; j < 4; j++) {
+			const lanes4 zero = {0};
+			floats4 vn[2] = {(floats4)zero, (floats4)zero}, vb[2] = {vn[0], vn[0]}, vbn[2] = {vn[0], vn[0]};
+			if (north > 0 && wave) {
+				/* The row before has just done its element above. */
+				lanes4 first = (lanes4)floats_of4(zero + n0[j]), low = (lanes4)s[W][0], high = (lanes4)s[W][1];
+				vn[0] = (floats4)SHUFFLE(lanes4, first, low, 0, 4, 5, 6);
+				vn[1] = (floats4)SHUFFLE(lanes4, low, high, 3, 4, 5, 6);
+				if (past > 0) {
+					first = (lanes4)floats_of4(zero + bn0[j]), low = (lanes4)s[PW][0], high = (lanes4)s[PW][1];
+					vbn[0] = (floats4)SHUFFLE(lanes4, first, low, 0, 4, 5, 6);
+					vbn[1] = (floats4)SHUFFLE(lanes4, low, high, 3, 4, 5, 6);
+				}
+			}
+			for (unsigned h = 0; h < 2; h++) {
+				floats4 p, w = s[W][h];
+				if (north > 0 && !wave)
+					vn[h] = floats_of4(n[h][j]);
+				if (past > 0)
+					vb[h] = floats_of4(b[h][j]);
+				if (north > 0 && past > 0 && !wave)
+					vbn[h] = floats_of4(bn[h][j]);
+				switch (kind) {
+				case 1: p = w + (vn[h] - s[NW][h]); break;
+				case 2: p = w + (vb[h] - s[PW][h]); break;
+				case 3: p = vn[h] + (vb[h] - vbn[h]); break;
+				case 4: p = w + ((vn[h] - s[NW][h]) + ((vb[h] - s[PW][h]) - (vbn[h] - s[PNW][h]))); break;
+				default: p = w + (w - s[WW][h]);
+				}
+				lanes4 bits = (lanes4)p & (lanes4)(p >= -1e37f) & (lanes4)(p <= 1e37f);
+				r[h][j] += bits ^ ((lanes4)((ints4)bits >> 31) | (uint32_t)1 << 31);
+				s[WW][h] = w;
+				s[W][h] = floats_of4(r[h][j]);
+				s[NW][h] = vn[h];
+				s[PW][h] = vb[h];
+				s[PNW][h] = vbn[h];
+			}
+		}
+		for (unsigned h = 0; h < 2; h++) {
+			transpose_lanes4(r[h]);
+			for (unsigned k = 0; k < 4; k++)
+				memcpy(y + at[4 * h + k] + i, &r[h][k], sizeof r[h][k]);
+		}
+	}
+	memcpy(before, s, sizeof s);
+	return i;
+}
+#else
+static inline uint64_t float_fours32(bool wave, unsigned kind, uint32_t *y, const uint64_t at[8], uint64_t north, uint64_t past,
+	uint64_t i, uint64_t end, float before[BEFORES][8])
+{
+	(void)wave, (void)kind, (void)y, (void)at, (void)north, (void)past, (void)end, (void)before;
+	return i;
+}
+#endif
+
+static inline uint64_t float_fours64(bool wave, unsigned kind, uint64_t *y, const uint64_t at[8], uint64_t north, uint64_t past,
+	uint64_t i, uint64_t end, double before[BEFORES][8])
+{
+	(void)wave, (void)kind, (void)y, (void)at, (void)north, (void)past, (void)end, (void)before;
+	return i;
+}
+
 static inline bool group_at_once64(groups *g, const uint8_t *numbers, unsigned class, unsigned shift, uint64_t *out)
 {
 	(void)g, (void)numbers, (void)class, (void)shift, (void)out;

@@ -285,7 +285,6 @@ static ALWAYS_INLINE uint64_t contexts_steps(contexts *c, uint64_t at, uint64_t 
 }
 #elif defined(__GNUC__)
 /* The same with vectors of four, which most processors have. */
-typedef int32_t ints4 __attribute__((vector_size(16)));
 typedef uint16_t shorts4 __attribute__((vector_size(8)));
 
 /* A quarter of a step. The signs of W are masks. */

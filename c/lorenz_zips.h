@@ -17,6 +17,7 @@ typedef uint8_t bytes16 __attribute__((vector_size(16)));
 typedef int16_t words8 __attribute__((vector_size(16)));
 typedef uint16_t shorts8 __attribute__((vector_size(16)));
 typedef uint32_t lanes4 __attribute__((vector_size(16)));
+typedef int32_t ints4 __attribute__((vector_size(16)));
 typedef uint64_t lanes2 __attribute__((vector_size(16)));
 
 #ifdef __clang__
