@@ -587,7 +587,7 @@ static void predict(const head *h, const view *v, void *lanes)
 static ALWAYS_INLINE void look_up(const uint32_t *y, uint64_t count, const uint8_t *entries, uint64_t entry_count, unsigned size,
 	uint8_t *out)
 {
-	for (uint64_t i = 0; i < count; i++) {
+	for (uint64_t i = size == 4 ? look_up_eights32(y, count, entries, entry_count, out) : 0; i < count; i++) {
 		uint64_t entry = y[i] < entry_count ? y[i] : 0;
 		store_element(out + i * size, load_element(entries + entry * size, size), size, false);
 	}

@@ -6,6 +6,7 @@
 #define LORENZ_CONTEXTS_H
 
 #include "lorenz_streams.h"
+#include "lorenz_zips.h"
 
 enum {
 	STRIPES = 16,
@@ -49,7 +50,7 @@ typedef struct {
 
 typedef struct {
 	uint32_t lut[EXPECTATIONS];                 /* the first slot of the table for each E */
-	uint32_t slots[MOST_TABLES * SLOTS];        /* magnitude << 22 | slots of the class - 1 << 11 | slots of it before this one */
+	uint32_t slots[MOST_TABLES * SLOTS + 3];      /* magnitude << 22 | slots of the class - 1 << 11 | slots of it before this one */
 	uint32_t signs[32];                         /* for the signs 9 N + 3 B + NW: 5 bits for each W and class 1, 16 bits above for others */
 	int16_t bounds[MOST_TABLES][STRIPES];       /* for AVX2: boundaries + 2031 */
 #ifdef __wasm_simd128__
@@ -198,8 +199,14 @@ static bool read_table(bits *b, uint32_t *slots, unsigned classes)
 		return false;
 	for (unsigned i = 0; i < count; i++) {
 		uint32_t magnitude = first + i == 0 ? 0 : first + i + 254, entry = magnitude << MAGNITUDE | (uint32_t)(size[i] - 1) << 11;
+#ifdef LORENZ_ZIPS
+		lanes4 v = entry + (lanes4){0, 1, 2, 3};
+		for (int32_t k = 0; k < size[i]; k += 4, v += 4)
+			memcpy(slots + k, &v, sizeof v); /* some of the next class, too, which are written below */
+#else
 		for (int32_t k = 0; k < size[i]; k++)
 			slots[k] = entry + (uint32_t)k;
+#endif
 		slots += size[i];
 	}
 	return true;
@@ -268,9 +275,11 @@ static bool read_tables(contexts *c, reader *in, unsigned width, uint64_t n)
 		/* With one dimension, the other three signs are always zero. */
 		unsigned at = s->dims == 1 ? 13 : i % 27, west = s->dims == 1 ? i : i / 27;
 		for (unsigned k = 0; k < 2; k++) {
-			uint64_t set, v = SIGN_SLOTS / 2;
-			if (!bits_read(&b, 1, &set) || (set && (!bits_read(&b, 5, &v) || v == 0)))
+			uint64_t next = bits_peek(&b), v = next & 1 ? next >> 1 & 31 : SIGN_SLOTS / 2;
+			unsigned taken = next & 1 ? 6 : 1;
+			if (taken > b.length - b.at || v == 0)
 				return false;
+			b.at += taken;
 			c->signs[at] |= (uint32_t)v << (5 * west + 16 * k);
 		}
 	}

@@ -100,6 +100,19 @@ static ALWAYS_INLINE uint64_t scaled_eights32(const uint32_t *y, uint64_t count,
 	return i;
 }
 
+/* Writes entries of a dictionary, and returns how many. */
+static ALWAYS_INLINE uint64_t look_up_eights32(const uint32_t *y, uint64_t count, const uint8_t *entries, uint64_t entry_count, uint8_t *out)
+{
+	const __m256i last = _mm256_set1_epi32((int)(entry_count - 1));
+	uint64_t i = 0;
+	for (; count - i >= 8; i += 8) {
+		__m256i v = _mm256_loadu_si256((const __m256i *)(y + i));
+		v = _mm256_and_si256(v, _mm256_cmpeq_epi32(_mm256_min_epu32(v, last), v));
+		_mm256_storeu_si256((__m256i *)(out + 4 * i), _mm256_i32gather_epi32((const int *)entries, v, 4));
+	}
+	return i;
+}
+
 /* Swaps the rows and columns of eight vectors. */
 static ALWAYS_INLINE void transpose8(__m256 r[8])
 {
@@ -300,6 +313,12 @@ static inline uint64_t scaled_eights32(const uint32_t *y, uint64_t count, bool r
 	return 0;
 }
 #endif
+
+static inline uint64_t look_up_eights32(const uint32_t *y, uint64_t count, const uint8_t *entries, uint64_t entry_count, uint8_t *out)
+{
+	(void)y, (void)count, (void)entries, (void)entry_count, (void)out;
+	return 0;
+}
 
 static inline uint64_t float_eights32(unsigned kind, uint32_t *y, uint64_t row, uint64_t past, uint64_t i, uint64_t end)
 {
