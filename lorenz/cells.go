@@ -7,9 +7,9 @@ import (
 	"github.com/cdfz-format/cdfz/lorenz/internal/predict"
 )
 
-// encodeGroups appends a block whose ranges can be decoded, unless that costs too
-// much.
-func (c *coder[T]) encodeGroups(s *shape, dst, raw []byte, x *candidate[T]) []byte {
+// cells returns the layout of a block in modeGroups: one whose ranges can be decoded, unless that costs too much. It
+// sets s.divided.
+func (c *coder[T]) cells(s *shape, x *candidate[T]) predict.Layout {
 	base := x.pred.Layout(s.n)
 	l := base
 	s.divided = 0
@@ -21,7 +21,7 @@ func (c *coder[T]) encodeGroups(s *shape, dst, raw []byte, x *candidate[T]) []by
 			break
 		}
 	}
-	return c.write(s, dst, raw, x, l, false)
+	return l
 }
 
 // cellsFor returns a layout in which a range needs about one of parts parts of the

@@ -1,6 +1,12 @@
 package lorenz
 
-import "math"
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/cdfz-format/cdfz/lorenz/internal/predict"
+)
 
 // This file is the place where the encoder chooses what a block becomes. Encode tries, in this
 // order:
@@ -73,38 +79,35 @@ func encodeNumbers[T lane](s *shape, dst []byte, raw []byte, c *coder[T], narrow
 			try(t)
 		}
 	}
-	if small == nil {
-		return c.encodeCandidate(s, dst, raw, &best)
-	}
 	start := len(dst)
-	dst = narrow.encodeCandidate(s, dst, raw, small)
+	if small == nil {
+		return c.encodeCandidate(s, dst, start, raw, &best)
+	}
+	dst = narrow.encodeCandidate(s, dst, start, raw, small)
 	if small.kind != mapDict {
 		return dst
 	}
 	// Where values recur, references to them take less than a dictionary and its indices.
 	mid := len(dst)
-	dst = c.tryReferences(s, dst, raw, &plain)
-	dst = s.cheaper(dst, start, mid, c.form)
+	if _, write := c.promiseReferences(s, raw, &plain); write != nil {
+		dst = write(dst)
+		dst = s.cheaper(dst, start, mid, c.form)
+	}
 	if !s.unmapped {
 		return dst
 	}
-	first := s.best
 	// The adaptive mode can be shorter without a dictionary, whose bytes it does not shorten.
-	mid = len(dst)
 	if without != nil {
-		dst = narrow.encodeCandidate(s, dst, raw, without)
-	} else {
-		dst = c.encodeCandidate(s, dst, raw, &best)
+		return narrow.encodeCandidate(s, dst, start, raw, without)
 	}
-	second := s.best
-	s.best = first
-	return s.cheaper(dst, start, mid, second.form)
+	return c.encodeCandidate(s, dst, start, raw, &best)
 }
 
 // cheaper removes one of two forms of a block from the end of dst: the best one, from start on, if there is another,
-// from mid on, whose price is lower; else the other.
+// from mid on, whose price is lower or which is the only one; else the other.
 func (s *shape) cheaper(dst []byte, start, mid int, f form) []byte {
-	if m := as(f, s.n, len(dst)-mid); m.len > 0 && s.price.better(m, s.best, s.n*s.size) {
+	m := as(f, s.n, len(dst)-mid)
+	if m.len > 0 && (mid == start || s.price.better(m, s.best, s.n*s.size)) {
 		s.best = m
 		return append(dst[:start], dst[mid:]...)
 	}
@@ -117,30 +120,66 @@ func (s *shape) limit(f form) int { return s.price.limit(f, s.n, s.n*s.size, s.b
 // pays reports whether a trial of a form can pay.
 func (s *shape) pays(f form) bool { return s.price.pays(f, s.n, s.best) }
 
-// encodeCandidate appends a block in the shortest mode for its transform. raw are the big-endian
-// elements.
-func (c *coder[T]) encodeCandidate(s *shape, dst, raw []byte, x *candidate[T]) []byte {
-	start := len(dst)
-	dst = c.encodeGroups(s, dst, raw, x)
-	s.best = as(c.form, s.n, len(dst)-start)
-	trials := []struct {
-		form form
-		try  func() []byte // appends nothing if the form is not likely to be better
+// groupsHead is about how many bytes codes and tables of modeGroups take.
+const groupsHead = 64
+
+// groupsLess is the part by which modeGroups may be shorter than its estimate.
+const groupsLess = 16
+
+// promise is a form that a block may be written in, with the bytes that an estimate promises.
+type promise struct {
+	form  form
+	bytes int
+	write func() []byte // appends nothing if the form is not likely to be better
+}
+
+// encodeCandidate appends a block in the form of the least price for its transform, or replaces the block after start
+// if that is dearer. raw are the big-endian elements. Estimates come first. The form that promises most is written, and
+// of the others those that still promise to be better.
+func (c *coder[T]) encodeCandidate(s *shape, dst []byte, start int, raw []byte, x *candidate[T]) []byte {
+	l := c.cells(s, x)
+	groups := as(x.formIn(l != predict.Whole(s.n), false), s.n, len(s.head)+groupsHead+int(x.cost/8))
+	s.groups = groups.form
+	if len(dst) == start {
+		s.best = groups // until something is written
+	}
+	promises := append(c.promises[:0], promise{groups.form, groups.len, func() []byte {
+		if len(dst) > start && groups.len-groups.len/groupsLess > s.limit(groups.form) {
+			return dst
+		}
+		return c.write(s, dst, raw, x, l, false)
+	}})
+	for _, t := range []struct {
+		form    form
+		promise func() (bytes int, write func(dst []byte) []byte) // no function if it does not promise anything
 	}{
-		{formRepeats, func() []byte { return c.tryRepeats(s, dst, raw, x) }},
-		{formReferences, func() []byte { return c.tryReferences(s, dst, raw, x) }},
-		{formContexts, func() []byte { return c.tryContexts(s, dst, raw, x) }},
-		{formAdaptive, func() []byte { return c.tryAdaptive(s, dst, raw, x) }},
-	}
-	if s.all { // these two are mostly best, and the others are not tried if they are likely to be worse
-		trials[0], trials[1], trials[2], trials[3] = trials[2], trials[3], trials[1], trials[0]
-	}
-	for _, t := range trials {
+		{formRepeats, func() (int, func([]byte) []byte) { return c.promiseRepeats(s, raw, x) }},
+		{formReferences, func() (int, func([]byte) []byte) { return c.promiseReferences(s, raw, x) }},
+		{formContexts, func() (int, func([]byte) []byte) { return c.promiseContexts(s, raw, x) }},
+	} {
 		if !s.pays(t.form) {
 			continue
 		}
+		if bytes, write := t.promise(); write != nil {
+			promises = append(promises, promise{t.form, bytes, func() []byte { return write(dst) }})
+		}
+	}
+	c.promises = promises
+	slices.SortStableFunc(promises, func(a, b promise) int {
+		return cmp.Compare(s.price.of(as(a.form, s.n, a.bytes)), s.price.of(as(b.form, s.n, b.bytes)))
+	})
+	last := promise{formAdaptive, 0, func() []byte { return c.tryAdaptive(s, dst, raw, x) }}
+	if s.all { // it is often best, and then the others need not be tried
+		promises = slices.Insert(promises, 1, last)
+	} else {
+		promises = append(promises, last)
+	}
+	for i, p := range promises {
+		if i > 0 && !s.pays(p.form) {
+			continue
+		}
 		mid := len(dst)
-		dst = t.try()
+		dst = p.write()
 		dst = s.cheaper(dst, start, mid, c.form)
 	}
 	return dst

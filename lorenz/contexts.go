@@ -1,21 +1,23 @@
 package lorenz
 
 import (
+	"math"
+
 	"github.com/cdfz-format/cdfz/lorenz/internal/contexts"
 	"github.com/cdfz-format/cdfz/lorenz/internal/predict"
 )
 
-// tryContexts appends the block in modeContexts if an estimate favours it.
-func (c *coder[T]) tryContexts(s *shape, dst, raw []byte, x *candidate[T]) []byte {
+// promiseContexts estimates the bytes of the block in modeContexts.
+func (c *coder[T]) promiseContexts(s *shape, raw []byte, x *candidate[T]) (int, func(dst []byte) []byte) {
 	form, limits := contexts.ShapeOf(s.dims), &s.contexts
 	if !limits.tried || s.n*s.size <= limits.longer || s.mask.Rank(s.n) == 0 {
-		return dst
+		return 0, nil
 	}
 	l := x.pred.Layout(s.n)
 	how := formContexts
-	if s.best.form == formCells && !limits.whole {
+	if s.groups == formCells && !limits.whole {
 		if limits.cells == 0 || !form.Ranged() {
-			return dst
+			return 0, nil
 		}
 		how = formColumns
 		if s.divided > 0 {
@@ -23,15 +25,23 @@ func (c *coder[T]) tryContexts(s *shape, dst, raw []byte, x *candidate[T]) []byt
 		}
 	}
 	if form = form.Cut(l.Plane, l.Cell); !form.Valid() {
-		return dst
+		return 0, nil
 	}
 	other := *x
 	other.mode = modeContexts
 	c.loadContexts(s, &other, l, form)
-	if c.ctx.Estimate() > s.limit(how)-c.head {
-		return dst
+	bytes := c.ctx.Estimate()
+	if bytes == math.MaxInt {
+		return 0, nil
 	}
-	return c.write(s, dst, raw, &other, l, false)
+	bytes += len(s.head) + len(x.params) + len(x.patches)*(1+s.size)
+	return bytes, func(dst []byte) []byte {
+		if bytes > s.limit(how) {
+			return dst
+		}
+		c.ctx.Refer(c.uncut(s, &other, l)) // other trials have used their memory since
+		return c.write(s, dst, raw, &other, l, false)
+	}
 }
 
 // loadContexts gives the residuals of a candidate to c.ctx.

@@ -121,7 +121,7 @@ func isConst(b []byte, size int) bool {
 // numbers appends the block in modeGroups, modeAdaptive, modeReferences or modeContexts.
 func (e *Encoder) numbers(dst, src []byte) []byte {
 	s := &e.shape
-	*s = shape{typ: e.p.Type, size: e.size, dims: e.p.Dims, n: e.n, choices: e.choices, mask: s.mask} // keeps buffers
+	*s = shape{typ: e.p.Type, size: e.size, dims: e.p.Dims, n: e.n, choices: e.choices, mask: s.mask, head: s.head} // keeps buffers
 	if e.size == 8 {
 		e.c64.u = entropy.Grow(e.c64.u, e.n)
 		loadBits64(e.c64.u, src)
@@ -147,35 +147,37 @@ type shape struct {
 	mask     masks.Mask
 	dist     int      // the distance of the mask (section 6)
 	nums     []uint64 // the run lengths of the mask
+	head     []byte   // the bytes of the mask in a block
 	distinct float64  // share of different values in a sample
 	best     made     // the best form so far
+	groups   form     // formGroups or formCells, in which modeGroups would be
 	divided  int      // into about how many parts its cells cut the block there, 0 without cells shorter than planes
 }
 
 // coder has the buffers for lanes of one width.
 type coder[T lane] struct {
-	u      []T // bits of the elements
-	y      []T
-	r      []T    // without masked elements
-	diff   [2][]T // residuals
-	w      entropy.GroupWriter[T]
-	probe  prober[T]
-	sample []T
-	vals   []float64
-	table  []uint32
-	ints   []T
-	codes  entropy.GroupWriter[uint32]
-	find   repeats.Finder
-	refs   references.Finder[T]
-	lits   []T
-	adapt  adaptiveWriter[T]
-	ctx    contexts.Encoder[T]
-	masked []contexts.Run
-	form   form // of the block that was written last
-	head   int  // bytes of the block that was written last, without its residuals
-	counts [2 * maxSample]uint16
-	seen   []frequent[T]      // the values of the sample
-	narrow [mapKinds][]uint32 // lanes of transforms
+	u        []T // bits of the elements
+	y        []T
+	r        []T    // without masked elements
+	diff     [2][]T // residuals
+	w        entropy.GroupWriter[T]
+	probe    prober[T]
+	sample   []T
+	vals     []float64
+	table    []uint32
+	ints     []T
+	codes    entropy.GroupWriter[uint32]
+	find     repeats.Finder
+	refs     references.Finder[T]
+	lits     []T
+	adapt    adaptiveWriter[T]
+	ctx      contexts.Encoder[T]
+	masked   []contexts.Run
+	form     form      // of the block that was written last
+	promises []promise // buffer
+	counts   [2 * maxSample]uint16
+	seen     []frequent[T]      // the values of the sample
+	narrow   [mapKinds][]uint32 // lanes of transforms
 }
 
 // candidate is a transformed block with its predictor.

@@ -17,27 +17,31 @@ const (
 // refNear are the neighbours of differences that are coded as in modeAdaptive. Part of the format.
 var refNear = adaptive.Neighbours{North: 4, Below: 8}
 
-// tryReferences appends the block in modeReferences, without a predictor, if an estimate
-// favors it.
-func (c *coder[T]) tryReferences(s *shape, dst, raw []byte, x *candidate[T]) []byte {
+// promiseReferences estimates the bytes of the block in modeReferences, without a predictor.
+func (c *coder[T]) promiseReferences(s *shape, raw []byte, x *candidate[T]) (int, func(dst []byte) []byte) {
 	if s.references.run == 0 || s.size < s.references.least {
-		return dst
+		return 0, nil
 	}
 	r := c.compact(&s.mask, x.y)
 	if len(r) < entropy.GroupLen {
-		return dst
+		return 0, nil
 	}
-	value := float64(s.best.len) / float64(len(r))
-	limit := s.references.bits * value
-	if value < refShort {
-		limit = max(limit, s.references.shortBits*value)
+	limit := func(bytes int) float64 { // bits of a value up to which they are tried if another form takes these bytes
+		value := float64(bytes) / float64(len(r))
+		if value < refShort {
+			return max(s.references.bits, s.references.shortBits) * value
+		}
+		return s.references.bits * value
 	}
-	if c.refs.Estimate(r, x.signed(s), s.references.far, s.rows(), 4, s.references.run, limit) > limit {
-		return dst
+	bits := c.refs.Estimate(r, x.signed(s), s.references.far, s.rows(), 4, s.references.run, limit(max(s.best.len, int(x.cost/8))))
+	return len(s.head) + int(bits*float64(len(r))/s.references.bits), func(dst []byte) []byte {
+		if bits > limit(s.best.len) {
+			return dst
+		}
+		other := *x
+		other.mode, other.pred, other.most = modeReferences, predict.Predictor{}, s.best.len
+		return c.write(s, dst, raw, &other, predict.Whole(s.n), false)
 	}
-	other := *x
-	other.mode, other.pred, other.most = modeReferences, predict.Predictor{}, s.best.len
-	return c.write(s, dst, raw, &other, predict.Whole(s.n), false)
 }
 
 // references appends the references of residuals, and the differences from them, to a block that begins at head.

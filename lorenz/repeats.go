@@ -8,9 +8,9 @@ import (
 	"github.com/cdfz-format/cdfz/lorenz/internal/repeats"
 )
 
-// tryRepeats appends the block with repeats if many residuals recur, without a
+// promiseRepeats estimates the bytes of the block with repeats if many residuals recur, without a
 // predictor, with differences, or for integers with the chosen chain.
-func (c *coder[T]) tryRepeats(s *shape, dst, raw []byte, x *candidate[T]) []byte {
+func (c *coder[T]) promiseRepeats(s *shape, raw []byte, x *candidate[T]) (int, func(dst []byte) []byte) {
 	bits := x.cost / float64(s.mask.Rank(s.n)+1) // per value
 	run := int(min(max(40/max(bits, 0.1), 1), 24))
 	r := c.compact(&s.mask, x.y)
@@ -37,7 +37,7 @@ func (c *coder[T]) tryRepeats(s *shape, dst, raw []byte, x *candidate[T]) []byte
 		try(x.pred, c.residuals(s, x, l), true)
 	}
 	if share < s.repeats.share {
-		return dst
+		return 0, nil
 	}
 	p := &c.probe
 	p.y, p.bits = x.y, nil
@@ -57,10 +57,16 @@ func (c *coder[T]) tryRepeats(s *shape, dst, raw []byte, x *candidate[T]) []byte
 		}
 		top = max(top, t.share)
 	}
-	if rest < x.cost-params-s.repeats.cost*x.cost && (s.all || rest+params < 8*float64(s.limit(formRepeats))) {
+	if rest >= x.cost-params-s.repeats.cost*x.cost {
+		return 0, nil
+	}
+	bytes := len(s.head) + int((rest+params)/8)
+	return bytes, func(dst []byte) []byte {
+		if !s.all && bytes-bytes/4 >= s.limit(formRepeats) {
+			return dst
+		}
 		other := *x
 		other.pred = best
-		dst = c.write(s, dst, raw, &other, predict.Whole(s.n), true)
+		return c.write(s, dst, raw, &other, predict.Whole(s.n), true)
 	}
-	return dst
 }

@@ -10,7 +10,7 @@ import (
 
 // findSpecials decides which values are masked.
 func findSpecials[T lane](s *shape, c *coder[T]) {
-	s.specials, s.mask.Runs = 0, s.mask.Runs[:0]
+	s.specials, s.mask.Runs, s.head = 0, s.mask.Runs[:0], s.head[:0]
 	if s.n < 16 {
 		return
 	}
@@ -47,6 +47,7 @@ func findSpecials[T lane](s *shape, c *coder[T]) {
 		binary.BigEndian.PutUint64(b[:], uint64(v))
 		s.mask.Patterns[i] = append([]byte(nil), b[8-s.size:]...)
 	}
+	s.setHead(&c.w.StreamWriter)
 }
 
 // extreme reports whether a value is one that files use for missing data.

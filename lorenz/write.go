@@ -36,19 +36,11 @@ func (c *coder[T]) write(s *shape, dst, raw []byte, x *candidate[T], l predict.L
 	dst = x.pred.Append(dst)
 	w := &c.w
 	w.Dst, w.Quick = dst, s.quickGroups
-	if s.specials > 0 {
-		for _, p := range s.mask.Patterns[:s.specials] {
-			w.Dst = append(w.Dst, p...)
-		}
-		w.Dst = entropy.AppendUvarint(w.Dst, uint64(s.dist))
-		w.Dst = entropy.AppendUvarint(w.Dst, uint64(len(s.nums)))
-		w.Numbers(s.nums)
-	}
+	w.Dst = append(w.Dst, s.head...)
 	w.Dst = append(w.Dst, x.params...)
 	if len(x.patches) > 0 {
 		appendPatches(&w.StreamWriter, x.patches, raw, s.size)
 	}
-	c.head = len(w.Dst) - start
 	if x.mode == modeAdaptive {
 		a := &c.adapt
 		a.spans = spans(a.spans, &s.mask, 0, s.n)
@@ -83,6 +75,20 @@ func (c *coder[T]) write(s *shape, dst, raw []byte, x *candidate[T], l predict.L
 	}
 	dst, w.Dst = w.Dst, nil
 	return dst
+}
+
+// setHead makes the bytes of the mask, which all forms of a block have.
+func (s *shape) setHead(w *entropy.StreamWriter) {
+	if s.specials == 0 {
+		return
+	}
+	for _, p := range s.mask.Patterns[:s.specials] {
+		s.head = append(s.head, p...)
+	}
+	w.Dst = entropy.AppendUvarint(s.head, uint64(s.dist))
+	w.Dst = entropy.AppendUvarint(w.Dst, uint64(len(s.nums)))
+	w.Numbers(s.nums)
+	s.head, w.Dst = w.Dst, nil
 }
 
 // formIn returns the form in which the candidate is written.

@@ -128,6 +128,14 @@ func (e *Encoder[T]) Load(r []T, s Shape, masked []Run) {
 	})
 }
 
+// Refer makes e refer to another slice with the residuals of Load.
+func (e *Encoder[T]) Refer(r []T) {
+	e.r = r
+	if e.whole.turned || e.whole.cut {
+		e.r = e.turned
+	}
+}
+
 // arrange copies elements to their positions.
 func arrange[V any](s Shape, to, from []V) {
 	if s.turned {
