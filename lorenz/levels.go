@@ -210,6 +210,7 @@ const (
 	refShort     = 0.75  // bytes of a value in the best other mode
 	textFirst    = 4     // numbers are not parsed with care if the first repeats that look good take 1/textFirst more than they may
 	partsBetter  = 2     // parts are given up if those of a quarter of the rows or more take 1/partsBetter more than their share
+	partsNearly  = 4     // or those of half of the rows 1/partsNearly
 	narrowFavour = 0.99  // factor of the cost of numbers of 4 bytes, which decode in half the time
 	plainFavour  = 0.9   // factor of the estimated cost without a transform, which is often too high
 	fewestCells  = 4     // into which blocks in modeContexts are cut

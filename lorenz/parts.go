@@ -67,7 +67,7 @@ func (e *Encoder) parts(dst, src []byte, start int) []byte {
 		all.time += m.time
 		last = m
 		if price.of(all) >= price.of(e.best) || len(list) == parts.Most ||
-			!e.choices.all && 4*r >= rows && partsBetter*price.of(all)/int64(r+1) > (partsBetter+1)*price.of(e.best)/int64(rows) {
+			!e.choices.all && e.hopeless(price.of(all), r, rows) {
 			return dst
 		}
 		list = append(list, parts.Part{Row: r, End: r + 1, Block: block})
@@ -78,6 +78,18 @@ func (e *Encoder) parts(dst, src []byte, start int) []byte {
 	end := len(dst)
 	dst = parts.Append(append(dst, modeParts), list)
 	return e.cheaper(dst, start, end, all)
+}
+
+// hopeless reports whether parts up to a row take so much more than their share of the best other form that the rest
+// will hardly make up for it.
+func (e *Encoder) hopeless(price int64, row, rows int) bool {
+	share := int64(partsBetter)
+	if 2*row >= rows {
+		share = partsNearly
+	} else if 4*row < rows {
+		return false
+	}
+	return share*price/int64(row+1) > (share+1)*e.choices.price.of(e.best)/int64(rows)
 }
 
 // parts decodes the elements [i, j) of a block in modeParts. decode decodes those of a block

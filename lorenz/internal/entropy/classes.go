@@ -135,14 +135,30 @@ func (w *GroupWriter[T]) before(g int) byte {
 // bits, the bits of its present class, and the fewest bits.
 func (w *GroupWriter[T]) cheapest(g int, cost *classCosts) (class byte, now, least int) {
 	u := (*[GroupLen]T)(w.u[g*GroupLen:])
+	var or T
+	for _, v := range u {
+		or |= v
+	}
+	class = w.class[g]
 	prev := w.before(g)
+	// Values of 64 bits are looked at without their lowest bits, which few classes leave to symbols.
+	lowest := uint(0)
 	narrow, _ := any(u).(*[GroupLen]uint32)
+	if narrow == nil {
+		if n := uint(bits.Len64(uint64(or))); n > 32 {
+			lowest = n - 32
+		}
+		narrow = new([GroupLen]uint32)
+		for i, v := range u {
+			narrow[i] = uint32(v >> lowest)
+		}
+	}
 	bitsOf := func(c byte) int {
 		k := lowBits(c)
 		table := cost.values[min(c, nStreams)-1]
 		sum := uint32(k)*GroupLen<<costFrac + cost.steps[c-prev]
-		if narrow != nil && k < 32 {
-			return int(sum + kernels.Price(narrow, k, (*[256]uint32)(table)))
+		if k >= lowest && k-lowest < 32 {
+			return int(sum + kernels.Price(narrow, k-lowest, (*[256]uint32)(table)))
 		}
 		for _, v := range u {
 			if y := v >> k; y < maxSym {
@@ -153,7 +169,6 @@ func (w *GroupWriter[T]) cheapest(g int, cost *classCosts) (class byte, now, lea
 		}
 		return int(sum)
 	}
-	class = w.class[g]
 	now = bitsOf(class)
 	least = now
 	better := func(c byte) bool {
@@ -163,10 +178,6 @@ func (w *GroupWriter[T]) cheapest(g int, cost *classCosts) (class byte, now, lea
 			return true
 		}
 		return false
-	}
-	var or T
-	for _, v := range u {
-		or |= v
 	}
 	first := class
 	if bits.Len64(uint64(or)) > int(first)+6 { // values of very different magnitude
