@@ -17,6 +17,9 @@ import (
 const (
 	wholeTargets = 4    // targets that a variable of one block may have
 	wholeShare   = 32   // the part that one block must save
+	wholeFar     = 100  // the part that must be numbers that recur only in one block, which is then taken at once,
+	wholeFew     = 512  // and the part below which the effort fast decides whether it is tried
+	wholeQuick   = 64   // the part that one block must save at that effort
 	repeatSlice  = 1024 // bytes of a slice that may repeat, at least
 	repeatShare  = 4    // the part of a longer variable that must repeat, and that one block must save
 
@@ -90,37 +93,55 @@ func (m *measure) paysWhole(n int, o *Options, s *plan.Spec) (bool, error) {
 		return false, nil
 	}
 	share := int64(wholeShare)
-	if v.Len > wholeTargets*o.Block {
+	long := v.Len > wholeTargets*o.Block
+	if long {
 		if repeats, err := m.repeats(n); !repeats || err != nil {
 			return false, err
 		}
 		share = repeatShare
 	}
 	size := v.Type.Size()
-	var lens [2]int64
-	var raw []byte
+	var both [2]*plan.Geometry
 	for i, block := range [][]int64{plan.BlockShape(v.Shape, size, o.Block), v.Shape} {
-		g, err := plan.NewGeometry(v.Shape, block, size)
-		if err != nil {
-			return false, err
-		}
-		if i == 0 {
-			if g.Blocks < 2 {
-				return false, nil
-			}
-			if raw, err = m.raw(n); err != nil {
-				return false, err
-			}
-		}
-		c, err := s.ChainOf(v, n, g)
-		if err != nil {
-			return false, err
-		}
-		if lens[i], err = m.stored(raw, c, g); err != nil {
+		var err error
+		if both[i], err = plan.NewGeometry(v.Shape, block, size); err != nil {
 			return false, err
 		}
 	}
-	return lens[1] < lens[0]-lens[0]/share, nil
+	if both[0].Blocks < 2 {
+		return false, nil
+	}
+	raw, err := m.raw(n)
+	if err != nil {
+		return false, err
+	}
+	// shorter reports whether one block is shorter with a chain by a part.
+	shorter := func(chain func(g *plan.Geometry) (filters.Chain, error), part int64) (bool, error) {
+		var lens [2]int64
+		for i, g := range both {
+			c, err := chain(g)
+			if err != nil {
+				return false, err
+			}
+			if lens[i], err = m.stored(raw, c, g); err != nil {
+				return false, err
+			}
+		}
+		return lens[1] < lens[0]-lens[0]/part, nil
+	}
+	if lorenz := s.Vars[n].Chain; !long && o.Preset == Default && len(lorenz) == 1 && lorenz[0].ID == filters.Lorenz {
+		recurs := far(raw, size, both[0].BlockLen, v.Len)
+		if recurs >= v.Len/wholeFar {
+			return true, nil
+		}
+		if recurs < v.Len/wholeFew {
+			quick := func(g *plan.Geometry) (filters.Chain, error) { return plan.Complete(Fast.Chain(v.Type), v.Type, g) }
+			if ok, err := shorter(quick, wholeQuick); !ok || err != nil {
+				return false, err
+			}
+		}
+	}
+	return shorter(func(g *plan.Geometry) (filters.Chain, error) { return s.ChainOf(v, n, g) }, share)
 }
 
 // repeats reports whether many slices of a variable along its first dimension are equal to

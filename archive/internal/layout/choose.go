@@ -29,6 +29,11 @@ const (
 	longFrom    = 16 << 10 // images above these bytes are tried with such blocks under the preset default
 	LongPool    = 1 << 20  // the target size of such blocks,
 	longestPool = 4 << 20  // and of those that are tried if they save that part
+
+	farFrom  = 512 << 10 // images from these bytes on have longer blocks at once
+	farMany  = 40        // if this part of them are numbers that recur only there,
+	farFew   = 4000      // and if this part does not recur, they are not tried
+	farDense = 16        // in archives of at least this part of the image
 )
 
 // Choose plans the archive of an image that is not in memory.
@@ -245,14 +250,9 @@ func (s *smaller) best() (*made, error) {
 // smallest makes the archive in the layouts without a view that may be the smallest.
 func (s *smaller) smallest() (*made, error) {
 	size := s.m.size
-	best, err := s.pooled()
+	best, err := s.pools()
 	if err != nil {
 		return nil, err
-	}
-	if best != nil && size > longFrom && s.o.Preset == Default && s.o.OwnBlock && s.poolTarget == 0 {
-		if best, err = s.longer(best); err != nil {
-			return nil, err
-		}
 	}
 	if best != nil && best.Size <= size+slack && size > s.o.Preset.mostSingle() {
 		return best, nil
@@ -268,12 +268,31 @@ func (s *smaller) smallest() (*made, error) {
 	return best, nil
 }
 
-// longer returns the archive with longer blocks of pools, or the longest, if they save enough, else best.
-func (s *smaller) longer(best *made) (*made, error) {
+// pools makes the archive in the layout Pooled. Under the preset default, the blocks of pools become longer while that
+// saves enough.
+func (s *smaller) pools() (*made, error) {
+	if s.m.size <= longFrom || s.o.Preset != Default || !s.o.OwnBlock || s.poolTarget != 0 {
+		return s.pooled()
+	}
 	defer func() { s.poolTarget = 0 }()
-	for _, s.poolTarget = range []int64{LongPool, longestPool} {
+	targets := []int64{0, LongPool, longestPool}
+	far := s.m.size / farFew // bytes of numbers that recur in longer blocks only
+	if s.m.size >= farFrom {
+		var err error
+		if far, err = s.m.farInPools(s.o, DefaultBlock, LongPool); err != nil {
+			return nil, err
+		}
+		if far >= s.m.size/farMany {
+			targets = targets[1:]
+		}
+	}
+	var best *made
+	for _, s.poolTarget = range targets {
+		if best != nil && far < s.m.size/farFew && best.Size >= s.m.size/farDense {
+			break
+		}
 		m, err := s.pooled()
-		if err != nil || m == nil || m.Size >= best.Size-best.Size/longerShare {
+		if err != nil || m == nil || best != nil && m.Size >= best.Size-best.Size/longerShare {
 			return best, err
 		}
 		best = m
