@@ -70,9 +70,8 @@ func Command(run *cli.Run) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "archive [flags] FILE…",
 		Short: "Make archives: x.nc becomes x.nc.cdfz next to it",
-		Long: `Makes an archive of each classic netCDF file. FILE may be a folder: every classic
-file below it is archived, and files of other kinds are skipped (-v lists them). It
-may also be an http or https URL, or - for standard input.
+		Long: `Makes an archive of each classic netCDF file. FILE may be a folder: files of other kinds
+below it are skipped (-v lists them). It may also be an http or https URL, or - for standard input.
 
 Each archive is read back and compared with its source before it appears. Sources
 are never changed, and only deleted on request. Archives keep the permissions and the
@@ -194,7 +193,7 @@ x.nc.gz becomes x.nc.cdfz, which restores x.nc.
 		cli.Choice(cmd, &v.existing, "skip-existing", "how to see that a file is archived", existingMtime, existingHash, existingNever)
 		f.BoolVar(&v.changes.replaces, "replace-changed", false, "archive changed sources again, and keep the old archives")
 		f.BoolVar(&v.changes.removes, "remove-replaced", false, "delete the old archives once the new ones are proved;\nneeds --replace-changed; they may be the only copies of the older states")
-		f.BoolVar(&v.dry, "dry-run", false, "report what would be archived, with size and time; write nothing")
+		f.BoolVar(&v.dry, "dry-run", false, "write nothing; report what would be archived;\nestimate size and time from a sample")
 	})
 	v.specs.AddFlags(cmd)
 	chains.WriteFlags(cmd, &v.opts, "filters of all variables without -F", "size of blocks, as in 64K (default 256K, with --preset max 1M)",

@@ -71,17 +71,22 @@ const keptNames = 1000
 
 // keptName returns a name for an old archive: x.nc.cdfz of a source that was last changed at that time
 // becomes x.nc.20260102T030405Z.cdfz, or x.nc.20260102T030405Z-2.cdfz if that is another file. Times that are
-// not in the years 0 to 9999 are seconds since 1970: x.nc.@300000000000.cdfz.
+// not in the years 0 to 9999 are seconds since 1970: x.nc.@300000000000.cdfz. The names of files that are kept as they are
+// get no ending.
 func keptName(path string, at time.Time, n int) string {
 	text := filetime.Text(at) // of a year that this cannot write
 	if filetime.RFC3339(at) {
 		text = at.UTC().Format("20060102T150405Z")
 	}
-	name := strings.TrimSuffix(path, fileio.Suffix) + "." + text
+	base, isArchive := strings.CutSuffix(path, fileio.Suffix)
+	name := base + "." + text
 	if n > 1 {
 		name += fmt.Sprintf("-%d", n)
 	}
-	return name + fileio.Suffix
+	if isArchive {
+		name += fileio.Suffix
+	}
+	return name
 }
 
 // keepOlder keeps the archive of an older state, if there is one, under another name, and lets the new archive replace

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/cdfz-format/cdfz/archive"
@@ -237,6 +238,8 @@ func (v *archiver) donePlain(w *work, kind string) {
 	switch {
 	case w.Term.JSON:
 		w.Term.Emit(plainReport{rep.File, rep.Target, kind, rep.Size, rep.SHA256, rep.Checked, rep.Deleted, rep.Seconds})
+	case rep.Replaced != "":
+		w.Term.Report("%s: %s, kept as it is; the older one is %s%s", rep.File, display.Size(rep.Size), rep.Replaced, strings.Replace(rep.deletion(), "; the old archive is "+rep.Replaced, "", 1))
 	case kind == "plain":
 		w.Term.Report("%s: %s, kept as it is%s", rep.File, display.Size(rep.Size), rep.deletion())
 	default:
@@ -378,7 +381,7 @@ func (t *whole) deleteRest(ctx context.Context, v *archiver) {
 		}
 	}
 	for _, e := range slices.Backward(t.entries) {
-		if e.Kind != treefile.Folder || e.Path == "." || ctx.Err() != nil {
+		if e.Kind != treefile.Folder || e.Path == "." || v.proof.weak != nil || ctx.Err() != nil {
 			continue
 		}
 		if now := t.tree.Find(e.Path); now == nil || now.Kind != treefile.Folder {

@@ -179,7 +179,7 @@ func (v *restorer) do(ctx context.Context, args []string) {
 	pred := fileio.Archives
 	if err := v.findTree(ctx, args); err != nil {
 		v.sum.Failed++
-		v.run.FailLogged(terminal.ShowName(args[0]), err)
+		v.run.FailLogged(terminal.ShowName(fileio.TreePath(args[0])), err)
 	} else if v.tree != nil {
 		pred = v.tree.selects
 	}

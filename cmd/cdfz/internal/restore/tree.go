@@ -240,7 +240,7 @@ func (v *restorer) plain(ctx context.Context, j *cli.Job, sum *restoreSum) error
 	}
 	j.Entry.Target, j.Entry.Size, j.Entry.ArchiveSize, j.Entry.SHA256, j.Entry.Ratio = t.Path, in.Size, in.Size, e.SHA256, 1
 	if in.Size != e.Size {
-		return fmt.Errorf("expected %d bytes, as the tree file lists, found %d: %w", e.Size, in.Size, archive.ErrCorrupt)
+		return treefile.Damaged("expected %d bytes, as the tree file lists, found %d", e.Size, in.Size)
 	}
 	t.Size, t.Sparse, t.Proved = in.Size, v.sparse, true
 	t.Rights, t.Modified = func(f *os.File) { v.tree.set(f, e) }, e.Modified
@@ -265,7 +265,7 @@ func (v *restorer) plain(ctx context.Context, j *cli.Job, sum *restoreSum) error
 		got, err = copySum(ctx, dst, in.R, in.Size, j.Term.Step(in.Name, in.Size, 0, 1))
 	}
 	if err == nil && e.SHA256 != "" && got != e.SHA256 {
-		err = fmt.Errorf("expected SHA-256 %s, as the tree file lists, found %s: %w", e.SHA256, got, archive.ErrCorrupt)
+		err = treefile.Damaged("expected SHA-256 %s, as the tree file lists, found %s", e.SHA256, got)
 	}
 	if err == nil {
 		err = in.Changed()

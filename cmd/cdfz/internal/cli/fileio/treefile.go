@@ -343,6 +343,9 @@ func FindTree(ctx context.Context, file string) (*TreeOf, error) {
 	below := "."
 	for dir := abs; ; dir = filepath.Dir(dir) {
 		if _, err := os.Lstat(TreePath(dir)); err == nil {
+			if below == "." {
+				dir = filepath.Clean(file)
+			}
 			t, err := ReadTree(ctx, dir)
 			if err != nil {
 				return nil, err
@@ -351,9 +354,6 @@ func FindTree(ctx context.Context, file string) (*TreeOf, error) {
 				return nil, nil
 			}
 			t.ByStored("")
-			if below == "." {
-				dir = filepath.Clean(file)
-			}
 			return &TreeOf{t, dir, below, file}, nil
 		}
 		if dir == filepath.Dir(dir) {

@@ -85,9 +85,16 @@ func Read(r io.Reader) (*Tree, error) {
 	}
 }
 
-func damaged(n int, err error) error {
-	return fmt.Errorf("line %d: %w: %w", n, err, archive.ErrCorrupt)
-}
+// damage is an error of the class of archive.ErrCorrupt, which is about no archive.
+type damage struct{ error }
+
+func (d damage) Is(target error) bool { return target == archive.ErrCorrupt }
+func (d damage) Unwrap() error        { return d.error }
+
+// Damaged returns an error of the class of archive.ErrCorrupt for a file of a tree.
+func Damaged(format string, args ...any) error { return damage{fmt.Errorf(format, args...)} }
+
+func damaged(n int, err error) error { return Damaged("line %d: %w", n, err) }
 
 func checkHead(text []byte) error {
 	f := new(first)
