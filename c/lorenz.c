@@ -8,6 +8,7 @@
 #include "lorenz.h"
 
 #include <float.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -94,9 +95,19 @@ typedef struct {
 	bool have_tables;
 } space;
 
-/* Returns the tables of the coder, made once in a call. */
+/* Returns the tables of the coder, which the first call makes. One that comes while they are made makes its own. */
 static const coder_tables *tables_of(space *x)
 {
+	static coder_tables shared;
+	static atomic_int made; /* 1 while a call makes them, 2 after that */
+	int none = 0;
+	if (atomic_load_explicit(&made, memory_order_acquire) == 2)
+		return &shared;
+	if (atomic_compare_exchange_strong(&made, &none, 1)) {
+		coder_tables_init(&shared);
+		atomic_store_explicit(&made, 2, memory_order_release);
+		return &shared;
+	}
 	if (!x->have_tables)
 		coder_tables_init(x->tables);
 	x->have_tables = true;
@@ -1054,7 +1065,7 @@ static uint64_t lay_out(space *x, const lorenz_params *p, uint8_t *base)
 	uint16_t *marks = cut(base, &at, stored * sizeof *marks), *active = cut(base, &at, row * sizeof *active);
 	uint8_t *zeros = cut(base, &at, count);
 	x->matches = cut(base, &at, sizeof *x->matches);
-	probability *hashed = cut(base, &at, ((size_t)3 << matches_bits(n * p->size)) * sizeof *hashed);
+	probability *hashed = cut(base, &at, ((size_t)3 * GROUP_SLOTS << (matches_bits(n * p->size) - 16)) * sizeof *hashed);
 	if (base != NULL) {
 		x->adaptive->states = states;
 		c->mags = mags;

@@ -14,6 +14,13 @@
  * compiler. */
 _Static_assert(-3 >> 1 == -2, "the compiler must shift negative numbers arithmetically");
 
+/* Before a loop with few, constant steps. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define UNROLL _Pragma("GCC unroll 8")
+#else
+#define UNROLL
+#endif
+
 /* An adaptive probability of a 1: v in the upper 22 bits, and the count c in the lowest 7. */
 typedef uint32_t probability;
 

@@ -6,13 +6,16 @@
 #define LORENZ_MATCHES_H
 
 #include "lorenz_coder.h"
+#include "lorenz_streams.h"
 
 enum {
 	MAX_MATCHES = 1 << 24,     /* bytes that are coded (section 14) */
 	SMALL_MATCHES = 1 << 16,   /* up to as many bytes, tables of literals are short */
 	DICTIONARY_BYTES = 42527,
-	FEW_MATCHES = 1 << 10,     /* bytes whose hashed probabilities are reset when they are needed */
-	TOGETHER = 8,              /* probabilities that are reset at once then */
+	FEW_MATCHES = 1 << 12,     /* bytes whose hashed probabilities are reset when they are needed */
+	TOGETHER = 64,             /* probabilities that are reset at once then */
+	ROW_SLOTS = 256,           /* probabilities of a literal in a hashed table */
+	GROUP_SLOTS = (1 << 16) + ROW_SLOTS, /* see matches_row */
 	UNITS = 8,
 	SORTS = 6                  /* of numbers: again, match and four of distance */
 };
@@ -41,7 +44,8 @@ typedef struct {
 	probability fourth[3][3][256];
 	unsigned shift;            /* s */
 	probability *hashed;       /* first, second and third */
-	uint64_t reset[(3 << 16) / TOGETHER / 64]; /* a bit for each of them that was, if few bytes are coded */
+	probability initial[TOGETHER];
+	uint64_t fresh[3 * GROUP_SLOTS / TOGETHER / 64 + 1]; /* a bit for each TOGETHER of them that were reset, if few bytes are coded */
 } matches;
 
 /* Returns the bits of a position in each of the hashed tables, for size coded bytes. */
@@ -85,40 +89,117 @@ static uint64_t matches_number(coder *c, match_numbers *n)
 	return v + matches_reverse(c, n->low, 4);
 }
 
-static inline probability *matches_slot(matches *m, unsigned table, uint32_t key, unsigned node, bool few)
+/* Resets the count probabilities from p on, and some beside them, unless they were. */
+static inline void matches_fresh(matches *m, const probability *p, unsigned count)
 {
-	size_t place = ((size_t)table << (32 - m->shift)) + ((key | node << 16) * UINT32_C(2654435761) >> m->shift);
-	if (few) {
-		size_t group = place / TOGETHER;
-		uint64_t bit = UINT64_C(1) << group % 64;
-		if ((m->reset[group / 64] & bit) == 0) {
-			m->reset[group / 64] |= bit;
-			probabilities_reset(m->hashed + group * TOGETHER, TOGETHER);
+	size_t first = (size_t)(p - m->hashed) / TOGETHER, last = (size_t)(p + count - 1 - m->hashed) / TOGETHER;
+	for (size_t i = first; i <= last; i++) {
+		uint64_t bit = UINT64_C(1) << i % 64;
+		if ((m->fresh[i / 64] & bit) == 0) {
+			m->fresh[i / 64] |= bit;
+			memcpy(m->hashed + i * TOGETHER, m->initial, sizeof m->initial);
 		}
 	}
-	return m->hashed + place;
 }
 
-static inline uint8_t matches_literal(matches *m, const uint8_t *out, uint64_t at, unsigned column, bool few)
+/* Returns the row of a literal in a hashed table: row[node] is the probability of a node. In section 12 they are
+ * further apart: the upper 16 bits of slot(key, node) are those of slot(key, 0) plus node times an odd number. Multiplied
+ * by its inverse, they are side by side, which needs less memory. A group has the 2^16 slots of the same lower bits, and
+ * after them its first ones again, for rows that begin at its end: see matches_wrap. */
+static inline probability *matches_row(matches *m, unsigned table, uint32_t key)
 {
-	unsigned expected = matches_byte(m, out, at, m->d[0]);
-	uint32_t keys[3] = {
-		column << 24 | matches_byte(m, out, at, m->unit),
-		column << 24 | (uint32_t)matches_byte(m, out, at, 2) << 8 | matches_byte(m, out, at, 1),
-		(uint32_t)m->kind << 28 | column << 24 | expected
-	};
-	weight *w = m->weights[m->kind][column];
-	unsigned node = 1;
-	for (int i = 7; i >= 0; i--) {
-		unsigned agreement = 0;
-		if (node == (expected | 256) >> (i + 1))
-			agreement = 1 + (expected >> i & 1);
-		probability *p[4] = {
-			matches_slot(m, 0, keys[0], node, few), matches_slot(m, 1, keys[1], node, few), matches_slot(m, 2, keys[2], node, few),
-			&m->fourth[m->kind][agreement][node]
-		};
-		node = 2 * node + (coder_mixed(&m->c, p, w, 4, 14) & 1);
+	enum { INVERSE = 0x2f51 }; /* of 2654435761 modulo 2^16 */
+	uint32_t hash = key * UINT32_C(2654435761);
+	size_t group = (size_t)table << (16 - m->shift) | (hash & 0xFFFF) >> m->shift;
+	return m->hashed + group * GROUP_SLOTS + ((hash >> 16) * INVERSE & 0xFFFF);
+}
+
+/* For a row that begins at the end of a group: copies the first probabilities of the group there, or back. */
+static void matches_wrap(matches *m, probability *row, bool few, bool back)
+{
+	probability *group = m->hashed + (size_t)(row - m->hashed) / GROUP_SLOTS * GROUP_SLOTS;
+	probability *end = group + (GROUP_SLOTS - ROW_SLOTS);
+	if (row + ROW_SLOTS <= end)
+		return;
+	if (few) {
+		matches_fresh(m, group, ROW_SLOTS);
+		matches_fresh(m, end, ROW_SLOTS);
 	}
+	memcpy(back ? group : end, back ? end : group, ROW_SLOTS * sizeof *group);
+}
+
+/* Decodes a literal. The coder is a copy, and loops have a number of steps that the compiler knows: both stay in
+ * registers so. */
+static ALWAYS_INLINE uint8_t matches_literal(matches *m, coder *from, const uint8_t *out, uint64_t at, unsigned column, bool few)
+{
+	uint32_t expected = matches_byte(m, out, at, m->d[0]), kind = m->kind;
+	probability *rows[3] = {
+		matches_row(m, 0, column << 24 | matches_byte(m, out, at, m->unit)),
+		matches_row(m, 1, column << 24 | (uint32_t)matches_byte(m, out, at, 2) << 8 | matches_byte(m, out, at, 1)),
+		matches_row(m, 2, kind << 28 | column << 24 | expected)
+	};
+	coder c = *from;
+	const coder_tables *t = c.tables;
+	weight *weights = m->weights[kind][column], w[4];
+	probability v[4], (*fourth)[256] = m->fourth[kind], *place = &fourth[1 + (expected >> 7)][1];
+	UNROLL
+	for (unsigned i = 0; i < 3; i++)
+		matches_wrap(m, rows[i], few, false);
+	UNROLL
+	for (unsigned i = 0; i < 3; i++) {
+		if (few)
+			matches_fresh(m, rows[i], 64);
+		v[i] = rows[i][1];
+	}
+	v[3] = *place;
+	UNROLL
+	for (unsigned i = 0; i < 4; i++)
+		w[i] = weights[i];
+	uint32_t node = 1, agrees = ~UINT32_C(0);
+	for (unsigned bit = 8; bit-- > 0;) {
+		int64_t s[4], sum = 0;
+		UNROLL
+		for (unsigned i = 0; i < 4; i++) {
+			s[i] = t->stretch[v[i] >> 20];
+			sum += w[i] * s[i];
+		}
+		sum >>= 16;
+		mixture mix = t->squash[(sum > 2048 ? 2048 : sum < -2048 ? -2048 : sum) + 2048];
+		/* Both nodes that may follow are read before the bit is known. */
+		uint64_t pairs[3];
+		uint32_t e = expected >> bit & 1, after = (expected << 1 >> bit & 1) + 1, child = bit > 0 ? 2 * node : 0;
+		UNROLL
+		for (unsigned i = 0; i < 3; i++) {
+			if (few && bit > 0 && bit < 3)
+				matches_fresh(m, rows[i] + child, 2);
+			memcpy(&pairs[i], rows[i] + child, sizeof pairs[i]);
+		}
+		probability *same = &fourth[agrees & after][child + e], *other = &fourth[0][child + (e ^ 1)];
+		probability v_same = *same, v_other = *other;
+
+		uint32_t b = coder_mask(&c, mix & 0xFFFF), differs = (0 - e) ^ b;
+		int32_t err = ((int32_t)(b & 4096) - (int32_t)(mix >> 16)) * 14;
+		UNROLL
+		for (unsigned i = 0; i < 4; i++)
+			w[i] += (s[i] * err + 32768) >> 16;
+		UNROLL
+		for (unsigned i = 0; i < 3; i++) {
+			rows[i][node] = probability_next(v[i], b, t);
+			v[i] = (probability)(pairs[i] >> ((HOST_LITTLE ? b : ~b) & 32));
+		}
+		*place = probability_next(v[3], b, t);
+		v[3] = differs ? v_other : v_same;
+		place = differs ? other : same;
+		agrees &= ~differs;
+		node = 2 * node + (b & 1);
+	}
+	UNROLL
+	for (unsigned i = 0; i < 4; i++)
+		weights[i] = w[i];
+	UNROLL
+	for (unsigned i = 0; i < 3; i++)
+		matches_wrap(m, rows[i], few, true);
+	*from = c;
 	return (uint8_t)node;
 }
 
@@ -152,16 +233,17 @@ static bool matches_decode(matches *m, const uint8_t *p, const uint8_t *end, uns
 	m->shift = 32 - matches_bits(size);
 	/* The tables take longer to reset than a short header of netCDF to decode. */
 	bool few = need <= FEW_MATCHES && size <= SMALL_MATCHES;
-	if (few)
-		memset(m->reset, 0, sizeof m->reset);
-	else
-		probabilities_reset(m->hashed, (size_t)3 << matches_bits(size));
+	if (few) {
+		memset(m->fresh, 0, sizeof m->fresh);
+		probabilities_reset(m->initial, TOGETHER);
+	} else
+		probabilities_reset(m->hashed, (size_t)3 * GROUP_SLOTS << (matches_bits(size) - 16));
 
 	for (uint64_t at = 0; at < need;) {
 		unsigned column = (unsigned)(at % unit), history = 3 * m->before + m->kind, kind = 0;
 		uint64_t length = 1;
 		if (!coder_adaptive(&m->c, &m->copy[history][column])) {
-			out[at] = few ? matches_literal(m, out, at, column, true) : matches_literal(m, out, at, column, false);
+			out[at] = few ? matches_literal(m, &m->c, out, at, column, true) : matches_literal(m, &m->c, out, at, column, false);
 		} else if (coder_adaptive(&m->c, &m->again[history])) {
 			kind = 1;
 			unsigned i = coder_adaptive(&m->c, &m->older[history]);

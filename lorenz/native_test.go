@@ -138,7 +138,10 @@ func (n *native) checkStart(t *testing.T, raw []byte, first int) {
 		require.EqualValues(t, nativeOK, status)
 		require.Equal(t, raw[:first], got)
 	}
-	status, _ := n.decode(t, params, enc[:len(enc)-100], 0, math.MaxUint64)
+	status, got := n.decode(t, params, enc, 0, math.MaxUint64)
+	require.EqualValues(t, nativeOK, status)
+	require.Equal(t, raw, got)
+	status, _ = n.decode(t, params, enc[:len(enc)-100], 0, math.MaxUint64)
 	require.EqualValues(t, nativeCorrupt, status)
 }
 
