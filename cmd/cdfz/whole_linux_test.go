@@ -21,10 +21,24 @@ import (
 // root, it has files of other owners, too. n is the number of further files.
 func wholeTree(t *testing.T, dir string, n int, root bool) {
 	t.Helper()
+	wholeTreeFrom(t, "../../testdata/classic", dir, n, root)
+}
+
+// classicAt is testdata/classic as a path that stays the same when a test works elsewhere.
+var classicAt = func() string {
+	dir, err := filepath.Abs("../../testdata/classic")
+	if err != nil {
+		panic(err)
+	}
+	return dir
+}()
+
+func wholeTreeFrom(t *testing.T, classics, dir string, n int, root bool) {
+	t.Helper()
 	in := func(name string) string { return filepath.Join(dir, "data", name) }
 	classic := func(from, name string) {
 		t.Helper()
-		nstest.Copy(t, "../../testdata/classic/"+from, in(name))
+		nstest.Copy(t, filepath.Join(classics, from), in(name))
 	}
 	write := func(name, text string, mode os.FileMode) {
 		t.Helper()
@@ -242,8 +256,30 @@ func TestWholeTree(t *testing.T) {
 		r.does("restore", "-q", "-o", "back2/", "copy/")
 		r.same("data", "back2")
 
+		out = r.does("verify", "archives/")
+		require.Regexp(t, `(?m)^\d+ files: \d+ ok, 0 damaged`, out)
+		require.Contains(t, out, "archives/1990/hdf5.nc: ok\n")
+		r.does("verify", "-q", "--against", "data", "archives/")
+
 		// One year.
 		r.does("restore", "-q", "-o", "year/", "archives/1990")
 		r.same("data/1990", "year")
 	})
+}
+
+// TestWholeStore archives a tree to a store, and restores it from there with all that the store does not hold.
+func TestWholeStore(t *testing.T) {
+	s := newBucket(t)
+	dir, err := os.Getwd()
+	require.NoError(t, err)
+	r := &wholeRun{t: t, dir: dir, uid: uint32(os.Getuid())}
+	wholeTreeFrom(t, classicAt, dir, 30, os.Getuid() == 0)
+	s.done("archive", "--whole", "-q", "-o", "s3://bucket/run7/", "data")
+	out := s.done("archive", "--whole", "-o", "s3://bucket/run7/", "data")
+	require.Contains(t, out, "0 files")
+	s.done("restore", "-q", "-o", "back/", "s3://bucket/run7/")
+	r.same("data", "back")
+	out = s.done("verify", "s3://bucket/run7/")
+	require.Regexp(t, `(?m)^\d+ files: \d+ ok, 0 damaged`, out)
+	s.done("verify", "-q", "--against", "data", "s3://bucket/run7/")
 }

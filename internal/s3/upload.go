@@ -179,10 +179,10 @@ func (v *Version) same(o *Version) bool {
 // Stat describes the present version of an object. The error is fs.ErrNotExist if there is none.
 func Stat(ctx context.Context, name string) (*Version, error) {
 	u, err := newUploader(ctx, name, &UploadOptions{})
-	var v *Version
-	if err == nil {
-		v, err = u.version(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("s3: %s: %w", urls.Redact(name), err)
 	}
+	v, err := u.version(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("s3: %s: %w", urls.Redact(name), u.explain(err))
 	}

@@ -17,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
@@ -91,7 +92,7 @@ func (t *whole) find(ctx context.Context, v *archiver, arg string) (list fileio.
 	t.done = map[string]treefile.Entry{}
 	t.describe(v)
 	first, names := firstNames(t.src.Items)
-	places := placesOf(t.src.Items, first, old)
+	places := placesOf(t.src.Items, first, old, s3.IsURL(v.run.Dest.Name))
 	t.rights = v.run.Targets.RightsOfAll(t.sourceRights(), filepath.Clean(arg)+string(filepath.Separator)+".")
 	var files []fileio.File
 	for i := range t.src.Items {
@@ -222,9 +223,13 @@ type place struct {
 // nameMax is the longest name that all file systems of today take, in bytes.
 const nameMax = 255
 
+// keyMax is the longest path below a prefix that a store takes as part of a key, in bytes: keys have 1024.
+const keyMax = 800
+
 // placesOf decides where each file is kept. Archives have their names, unless a folder has that. A plain file whose name
-// that of an archive or of the tree file is gets another one. A file of an earlier run keeps its place.
-func placesOf(items []fileio.Item, first map[string]string, old *treefile.Tree) map[string]place {
+// that of an archive or of the tree file is gets another one, and so does a file whose path no store takes as a key, if store
+// is set. A file of an earlier run keeps its place.
+func placesOf(items []fileio.Item, first map[string]string, old *treefile.Tree, store bool) map[string]place {
 	kinds := make(map[string]*fileio.Item, len(items))
 	for i := range items {
 		kinds[items[i].Rel] = &items[i]
@@ -249,6 +254,9 @@ func placesOf(items []fileio.Item, first map[string]string, old *treefile.Tree) 
 		for n := 0; ; n++ {
 			sum := sha256.Sum256([]byte(strconv.Itoa(n) + "/" + it.Rel))
 			dir, base := path.Split(it.Rel)
+			if store {
+				dir, base = "", strings.ToValidUTF8(base, "_")
+			}
 			at := dir + base[:min(len(base), nameMax-40)] + ".kept-" + hex.EncodeToString(sum[:4]) + ending
 			if !taken(at, it.Rel) {
 				return at
@@ -290,6 +298,13 @@ func placesOf(items []fileio.Item, first map[string]string, old *treefile.Tree) 
 			p.at = target
 		case it.Rel == treefile.Name, named && regular(kinds[base]) && kinds[base].Kind == "":
 			p.at = other(it, "")
+		}
+		if store && (!utf8.ValidString(p.at) || len(p.at) > keyMax) {
+			ending := ""
+			if !p.plain {
+				ending = treefile.Suffix
+			}
+			p.at = other(it, ending)
 		}
 		if stored := old.ByStored(p.at); !again && stored != nil && stored.Path != it.Rel {
 			ending := ""

@@ -72,7 +72,7 @@ func (o *originals) of(j fileio.File) (string, error) {
 // openOriginal opens the original of an archive. If a folder of originals does not have it, it is the first
 // compressed file with its name.
 func (v *verifier) openOriginal(ctx context.Context, j *cli.Job) (in *fileio.Input, name string, err error) {
-	if name, err = v.against.of(j.File); err != nil {
+	if name, err = v.originalOf(j.File); err != nil {
 		return nil, "", err
 	}
 	in, err = v.run.In.Open(ctx, name)

@@ -20,6 +20,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/receiptfile"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/report"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/treefile"
 	"github.com/cdfz-format/cdfz/internal/runlog"
 )
 
@@ -28,12 +29,14 @@ type verifier struct {
 	run     *cli.Run
 	against originals
 	scrub   scrub
+	trees   trees
 	sha256  bool
 }
 
 // verifyReport is the JSON of one verified file.
 type verifyReport struct {
 	File      string `json:"file"`
+	Kind      string `json:"kind,omitempty"` // plain for a file that was kept as it is
 	OK        bool   `json:"ok"`
 	Damaged   int    `json:"damaged"`
 	Size      int64  `json:"size"`
@@ -168,7 +171,8 @@ func (v *verifier) do(ctx context.Context, args []string) {
 		failed(name, err)
 	}
 	v.run.Finder.Checks = true
-	files := v.run.Find(ctx, args, fileio.Archives, listFailed)
+	v.trees.find(ctx, args, failed)
+	files := v.run.Find(ctx, args, v.trees.selects, listFailed)
 	defer func() { files.Close() }()
 	if v.run.Select.Balance || v.scrub.chooses() {
 		v.run.Load(ctx, &files, listFailed)
@@ -194,6 +198,14 @@ func (v *verifier) do(ctx context.Context, args []string) {
 		if fileio.IsDataset(j.Name) {
 			one = v.dataset
 		}
+		if e := v.trees.entry(j.Name); e != nil {
+			v.trees.mu.Lock()
+			v.trees.met[e] = true
+			v.trees.mu.Unlock()
+			if e.Kind == treefile.Plain {
+				one = func(ctx context.Context, j *cli.Job) (verdict, error) { return v.plain(ctx, j, e) }
+			}
+		}
 		found, err := one(ctx, j)
 		if found == broken && ctx.Err() == nil && v.keepsState(j.Name) {
 			v.scrub.state.Revoke(v.nameInState(j.Name))
@@ -212,6 +224,12 @@ func (v *verifier) do(ctx context.Context, args []string) {
 			}
 		}, err
 	}})
+	if v.run.Select.From == "" && !v.scrub.chooses() && ctx.Err() == nil {
+		v.trees.missing(v.run.Select.Chooses, func(name string, err error) {
+			v.run.LogFailure(name, err)
+			failed(name, err)
+		})
+	}
 	if files.Grows() && v.run.Select.Shard.N == 0 && ok+damaged+failedFiles == 0 && !v.run.Term.Stopped(ctx) {
 		v.run.NoArchives(args)
 		return

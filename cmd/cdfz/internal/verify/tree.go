@@ -1,0 +1,169 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/protect"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/treefile"
+	"github.com/cdfz-format/cdfz/internal/runlog"
+	"github.com/cdfz-format/cdfz/internal/urls"
+)
+
+// trees are the FILEs that archive --whole has made, or that are in such a folder: the files that were kept as they are are
+// verified, too.
+type trees struct {
+	list []*fileio.TreeOf
+
+	mu  sync.Mutex
+	met map[*treefile.Entry]bool
+}
+
+// find finds the trees of FILEs. It calls failed for a damaged tree file.
+func (t *trees) find(ctx context.Context, args []string, failed func(name string, err error)) {
+	t.met = map[*treefile.Entry]bool{}
+	for _, arg := range args {
+		of, err := fileio.FindTree(ctx, arg)
+		switch {
+		case errors.Is(err, fs.ErrPermission): // only those who may read all of the tree may read its file
+		case err != nil:
+			failed(terminal.ShowName(fileio.TreePath(arg)), err)
+		case of != nil:
+			t.list = append(t.list, of)
+		}
+	}
+}
+
+// entry returns the entry of the file with a name, or nil.
+func (t *trees) entry(name string) *treefile.Entry {
+	for _, of := range t.list {
+		rel := of.RelOf(name)
+		if rel == "" || strings.HasPrefix(rel, "../") {
+			continue
+		}
+		if e := of.Tree.ByStored(rel); e != nil {
+			return e
+		}
+	}
+	return nil
+}
+
+// selects selects archives, and files that were kept as they are.
+func (t *trees) selects(e fileio.Entry) (string, error) {
+	if t.entry(e.Name) != nil {
+		return "", nil
+	}
+	return fileio.Archives(e)
+}
+
+// missing calls failed for what is listed, but was not found. takes reports whether the run looks for a file, by its path
+// below the FILE.
+func (t *trees) missing(takes func(rel string) bool, failed func(name string, err error)) {
+	for _, of := range t.list {
+		for i := range of.Tree.Entries() {
+			e := &of.Tree.Entries()[i]
+			at := e.Stored()
+			if at == "" || !of.Has(at) || t.met[e] || !takes(of.Inner(at)) {
+				continue
+			}
+			failed(terminal.ShowName(of.StoredAt(e)), fmt.Errorf("the tree file lists it, but it is missing: %w", fs.ErrNotExist))
+		}
+	}
+}
+
+// plain checks a file that was kept as it is.
+func (v *verifier) plain(ctx context.Context, j *cli.Job, e *treefile.Entry) (verdict, error) {
+	in, err := v.run.In.OpenFile(ctx, j.File)
+	if err != nil {
+		return broken, err
+	}
+	defer in.Close()
+	if v.passesOver(j, in) {
+		return provedBefore, nil
+	}
+	v.scrub.slow(ctx, in)
+	start := time.Now()
+	sum, err := in.SHA256(ctx, j.Term.Step(in.Name, in.Size, 0, 1))
+	if err != nil {
+		return broken, err
+	}
+	j.Entry.Size, j.Entry.ArchiveSize, j.Entry.Ratio, j.Entry.SHA256 = in.Size, in.Size, 1, sum
+	out := verifyReport{File: terminal.ReportName(j.Name), OK: true, Size: in.Size, SHA256: sum, Kind: string(treefile.Plain)}
+	switch {
+	case e.SHA256 == "":
+		return broken, errors.New("the tree file has no SHA-256 of it: the run that kept it was stopped, or is still at work")
+	case in.Size != e.Size || sum != e.SHA256:
+		text := fmt.Sprintf("expected %d bytes with SHA-256 %s, as the tree file lists, found %d with %s", e.Size, e.SHA256, in.Size, sum)
+		j.Term.SetCode(terminal.ExitDamaged)
+		j.Entry.Outcome, j.Entry.Exit, j.Entry.Error = runlog.Damaged, terminal.ExitDamaged, text
+		out.OK, out.Damaged = false, 1
+		if !j.Term.JSON {
+			j.Term.Print("%s: %s", terminal.ShowName(out.File), text)
+		}
+	case v.against.given():
+		if err := v.comparePlain(ctx, j, e, &out); err != nil {
+			return broken, err
+		}
+	}
+	if out.OK {
+		if out.Before, err = v.note(j, in, sum, start); err != nil {
+			return broken, err
+		}
+	}
+	out.Seconds = display.Round(time.Since(start).Seconds(), 6)
+	out.print(j.Term)
+	if !out.OK {
+		return broken, nil
+	}
+	return intact, nil
+}
+
+// comparePlain compares a file that was kept as it is with its original.
+func (v *verifier) comparePlain(ctx context.Context, j *cli.Job, e *treefile.Entry, out *verifyReport) error {
+	name, err := v.originalOf(j.File)
+	if err != nil {
+		return err
+	}
+	orig, err := v.run.In.Open(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer orig.Close()
+	sum, err := protect.SHA256(ctx, orig.R, orig.Size, nil)
+	if err == nil && sum != e.SHA256 {
+		err = fmt.Errorf("differs from %s: SHA-256 %s, there %s", terminal.ShowName(name), e.SHA256, sum)
+	}
+	if err != nil && !errors.Is(err, archive.ErrChanged) {
+		return err
+	}
+	out.Original = terminal.ReportName(name)
+	return err
+}
+
+// originalOf returns the original of a file.
+func (v *verifier) originalOf(j fileio.File) (string, error) {
+	if e := v.trees.entry(j.Name); e != nil && v.against.folder {
+		return urls.Below(v.against.names[0], v.trees.inner(j.Name, e)), nil
+	}
+	return v.against.of(j)
+}
+
+// inner returns the path of the original of a file below that of the FILE.
+func (t *trees) inner(name string, e *treefile.Entry) string {
+	for _, of := range t.list {
+		if of.Tree.ByStored(of.RelOf(name)) == e {
+			return of.Inner(e.Path)
+		}
+	}
+	return e.Path
+}
