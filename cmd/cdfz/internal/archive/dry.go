@@ -45,6 +45,8 @@ type planSum struct {
 	Failed    int64   `json:"failed"`
 	Skipped   int64   `json:"skipped"`
 	Size      int64   `json:"size"`
+	Plain     int64   `json:"other_files,omitempty"` // that --whole would keep as they are
+	PlainSize int64   `json:"other_size,omitempty"`
 	Sampled   int64   `json:"sampled"` // bytes
 	Stored    int64   `json:"estimated_archive_size"`
 	Seconds   float64 `json:"estimated_seconds"`
@@ -56,6 +58,7 @@ type planSum struct {
 func (v *archiver) dryRun(ctx context.Context) {
 	var planned []fileio.File
 	total := int64(0)
+	var plain archiveSum
 	var fate *fates
 	if v.proof.deletes {
 		fate = new(fates)
@@ -74,8 +77,13 @@ func (v *archiver) dryRun(ctx context.Context) {
 			}
 			f := j.File
 			f.Size = rep.Size
-			planned = append(planned, f)
-			total += rep.Size
+			if w.Plain {
+				plain.Plain++
+				plain.PlainSize += rep.Size
+			} else {
+				planned = append(planned, f)
+				total += rep.Size
+			}
 			if v.run.Term.JSON {
 				v.run.Term.Emit(rep)
 			} else {
@@ -83,7 +91,7 @@ func (v *archiver) dryRun(ctx context.Context) {
 			}
 		}, err
 	}})
-	sum := planSum{Planned: int64(len(planned)), Unchanged: v.sum.Unchanged, Failed: v.sum.Failed, Skipped: v.files.Skipped(), Size: total, fates: fate}
+	sum := planSum{Planned: int64(len(planned)), Unchanged: v.sum.Unchanged, Failed: v.sum.Failed, Skipped: v.files.Skipped(), Size: total, Plain: plain.Plain, PlainSize: plain.PlainSize, fates: fate}
 	s := v.sample(ctx, planned, total)
 	if sum.Sampled = s.size; s.size > 0 {
 		sum.Stored = int64(s.stored)
@@ -106,6 +114,9 @@ func (v *archiver) dryRun(ctx context.Context) {
 		line += fmt.Sprintf("; estimated from %s of them: %s of archives, %s at %s", display.Size(s.size), display.Size(sum.Stored),
 			display.Clock(time.Duration(sum.Seconds*float64(time.Second))), display.Speed(s.size, s.seconds))
 	}
+	if sum.Plain > 0 {
+		line += fmt.Sprintf("; %s as they are, %s", display.Count(sum.Plain, "other file"), display.Size(sum.PlainSize))
+	}
 	if sum.Unchanged > 0 {
 		line += fmt.Sprintf("; %d archived before", sum.Unchanged)
 	}
@@ -119,14 +130,17 @@ func (v *archiver) plan(ctx context.Context, w *work) (rep, source *planReport, 
 		return nil, nil, err
 	}
 	defer w.in.Close()
-	if err := v.aim(ctx, w); err != nil {
-		return nil, nil, err
+	var d decision
+	if w.Plain {
+		if err = v.plain(ctx, w); err == nil && w.rep.SHA256 != "" {
+			d.Action = protect.Done
+		}
+	} else if err = v.aim(ctx, w); err == nil {
+		if d, err = v.decide(ctx, w); err == nil && d.Action == protect.Done {
+			err = v.finish(ctx, w, d.found)
+		}
 	}
-	d, err := v.decide(ctx, w)
-	if err == nil && d.Action == protect.Done {
-		err = v.finish(ctx, w, d.found)
-	}
-	if err == nil && d.Action != protect.Done && d.older == nil {
+	if err == nil && !w.Plain && d.Action != protect.Done && d.older == nil {
 		err = v.canMake(w, d)
 	}
 	if err != nil {
