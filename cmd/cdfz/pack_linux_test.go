@@ -246,3 +246,29 @@ func TestPackLinks(t *testing.T) {
 	_, err = v.Lookup(t.Context(), "bad\xff\nname")
 	require.NoError(t, err)
 }
+
+// TestPackWhole checks that a whole tree comes back from volumes, on a disk and in a store.
+func TestPackWhole(t *testing.T) {
+	classic, err := filepath.Abs("../../testdata/classic")
+	require.NoError(t, err)
+	newBucket(t)
+	packedTree(t, classic)
+	require.NoError(t, os.RemoveAll("arch"))
+	require.NoError(t, os.Mkdir("data/empty", 0o750))
+	require.NoError(t, os.WriteFile("data/1987/note.csv", []byte("a,b"), 0o640))
+	require.NoError(t, os.Symlink("../1988", "data/1987/link"))
+	require.NoError(t, os.Link("data/1987/tas.nc", "data/1988/again.nc"))
+	require.NoError(t, os.Link("data/1987/note.csv", "data/zero.csv"))
+	mustRun(t, "archive", "-q", "--whole", "-o", "arch/", "data/")
+	mustRun(t, "pack", "-q", "--size", "80K", "-o", "vol/", "arch/")
+	mustRun(t, "pack", "-q", "--size", "80K", "-o", "s3://bucket/vol/", "arch/")
+	mustRun(t, "pack", "-q", "-o", "one.tar", "arch/")
+	mustRun(t, "pack", "-q", "-o", "s3://bucket/one.tar", "arch/")
+	for i, from := range []string{"vol/", "one.tar", "s3://bucket/vol/", "s3://bucket/one.tar"} {
+		back := fmt.Sprintf("back%d/", i)
+		mustRun(t, "restore", "-q", "-o", back, from)
+		out, err := exec.Command("rsync", "-naHi", "--delete", "--checksum", "data/", back).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		require.Empty(t, string(out), from)
+	}
+}

@@ -51,7 +51,7 @@ func (v *restorer) findTree(ctx context.Context, args []string) error {
 	if v.salvages || v.run.Dest.IsStdout() || len(args) != 1 {
 		return nil
 	}
-	of, err := fileio.FindTree(ctx, args[0])
+	of, err := v.run.Finder.FindTree(ctx, args[0])
 	if of == nil || err != nil {
 		return err
 	}

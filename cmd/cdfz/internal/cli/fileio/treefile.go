@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/archive/volume"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/stop"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/treefile"
@@ -315,7 +316,8 @@ type TreeOf struct {
 	Folder string // that has the tree file
 	Below  string // path of the FILE below it, with slashes, or "."
 
-	file string // the FILE
+	file    string // the FILE
+	volumes bool   // the tree is in volumes
 }
 
 // FindTree finds the tree of a FILE, by the tree file in it or in a folder above it, which must list it. It returns nil if
@@ -327,7 +329,7 @@ func FindTree(ctx context.Context, file string) (*TreeOf, error) {
 			return nil, err
 		}
 		t.ByStored("")
-		return &TreeOf{t, file, ".", file}, nil
+		return &TreeOf{Tree: t, Folder: file, Below: ".", file: file}, nil
 	}
 	st, err := os.Stat(file)
 	if err != nil || !st.IsDir() {
@@ -354,7 +356,7 @@ func FindTree(ctx context.Context, file string) (*TreeOf, error) {
 				return nil, nil
 			}
 			t.ByStored("")
-			return &TreeOf{t, dir, below, file}, nil
+			return &TreeOf{Tree: t, Folder: dir, Below: below, file: file}, nil
 		}
 		if dir == filepath.Dir(dir) {
 			return nil, nil
@@ -365,6 +367,19 @@ func FindTree(ctx context.Context, file string) (*TreeOf, error) {
 
 // RelOf returns the path of a file of the FILE below the folder of the tree file.
 func (t *TreeOf) RelOf(name string) string {
+	if t.volumes {
+		if t.file != t.Folder { // the FILE is the volume
+			return strings.TrimPrefix(strings.TrimPrefix(name, t.file), "/")
+		}
+		folder := t.file
+		if !remote.IsURL(folder) {
+			folder = filepath.Clean(folder)
+		}
+		for _, member := range volume.Split(strings.TrimPrefix(name, folder)) {
+			return member
+		}
+		return ""
+	}
 	if s3.IsPrefix(t.file) {
 		return strings.TrimPrefix(name, t.file)
 	}

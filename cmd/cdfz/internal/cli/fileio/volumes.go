@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"iter"
 	"os"
@@ -18,6 +19,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive/volume"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/stop"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/treefile"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 	"github.com/cdfz-format/cdfz/internal/kept"
 	"github.com/cdfz-format/cdfz/internal/s3"
@@ -440,4 +442,56 @@ func (f *Finder) isVolume(ctx context.Context, j File) bool {
 		return true
 	}
 	return errors.Is(err, archive.ErrCorrupt) || errors.Is(err, archive.ErrVersion)
+}
+
+// FindTree finds the tree of a FILE as the function FindTree does, also if the FILE is a volume, or a folder of volumes, of
+// which one has the tree file. Then it is that of the last one.
+func (f *Finder) FindTree(ctx context.Context, file string) (*TreeOf, error) {
+	of, err := FindTree(ctx, file)
+	if of != nil || err != nil {
+		return of, err
+	}
+	n := f.targets.in
+	in, dir := &Volumes{n: n}, file
+	defer in.Close()
+	if j := (File{Name: file}); f.isVolume(ctx, j) {
+		i, err := n.useVolume(ctx, j)
+		if err != nil {
+			return nil, nil // the run reports it
+		}
+		in.list = append(in.list, i)
+		if dir = folderOf(file); remote.IsURL(file) {
+			dir = file[:strings.LastIndexByte(file, '/')+1]
+		}
+	} else if st, err := os.Stat(file); s3.IsPrefix(file) || err == nil && st.IsDir() {
+		if in, err = n.OpenVolumes(ctx, file); err != nil {
+			return nil, nil
+		}
+		defer in.Close()
+	} else {
+		return nil, nil
+	}
+	for _, i := range slices.Backward(in.list) {
+		if !f.AsOf.IsZero() && i.Value.Packed().After(f.AsOf) {
+			continue
+		}
+		e, err := i.Value.Lookup(ctx, treefile.Name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		r, size, err := i.Value.Contents(ctx, e)
+		if err != nil {
+			return nil, err
+		}
+		t, err := readTree(io.NewSectionReader(ioat.Bind(ctx, r), 0, size), i.Key+"/"+treefile.Name)
+		if err != nil {
+			return nil, err
+		}
+		t.ByStored("")
+		return &TreeOf{Tree: t, Folder: dir, Below: ".", file: file, volumes: true}, nil
+	}
+	return nil, nil
 }
