@@ -69,6 +69,7 @@ cdfz repair -f cuts them off.`,
 			if err := run.Targets.Check(args); err != nil {
 				return err
 			}
+			v.run.Finder.NoVolumes = run.Dest.Name == "" // nothing in a volume can be changed in place
 			files := v.run.Find(cmd.Context(), args, fileio.Archives, v.run.Term.FailFile)
 			defer files.Close()
 			v.run.Term.StartProgress("parity", files.Sizes()...)

@@ -124,6 +124,11 @@ func (v *repairer) do(ctx context.Context, args []string) {
 		}
 		v.run.Term.FailFile(name, err)
 	}
+	if v.isVolume(args) {
+		v.volume(ctx, args[0])
+		return
+	}
+	v.run.Finder.NoVolumes = v.run.Dest.Name == "" // nothing in a volume can be changed in place
 	files := v.run.Find(ctx, args, fileio.Archives, failed)
 	defer func() { files.Close() }()
 	if v.run.Select.Balance {

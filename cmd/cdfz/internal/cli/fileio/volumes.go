@@ -495,3 +495,41 @@ func (f *Finder) FindTree(ctx context.Context, file string) (*TreeOf, error) {
 	}
 	return nil, nil
 }
+
+// CopyVolume writes a volume with the members of another one and a new index. It returns the number of members and
+// the length in bytes.
+func (n *Inputs) CopyVolume(ctx context.Context, name string, dst io.Writer) (members, size int64, err error) {
+	i, err := n.useVolume(ctx, File{Name: name})
+	if err != nil {
+		return 0, 0, err
+	}
+	defer n.volumes.Release(i)
+	v := i.Value
+	packed := v.Packed()
+	if packed.IsZero() && v.file.Stat != nil { // the time is lost
+		packed = v.file.Stat.ModTime()
+	}
+	n.Uses(name)
+	w := volume.NewWriter(CtxWriter{Ctx: ctx, W: dst}, packed)
+	defer w.Abort()
+	for e, err := range v.Members(ctx, "") {
+		if err != nil {
+			return 0, 0, err
+		}
+		var contents io.Reader
+		if e.Kind == volume.File {
+			r, size, err := v.Contents(ctx, e)
+			if err != nil {
+				return 0, 0, err
+			}
+			contents = io.NewSectionReader(ioat.Bind(ctx, r), 0, size)
+			e.HasSum = path.Ext(e.Path) != Suffix
+		}
+		if err := w.Add(e, contents); err != nil {
+			return 0, 0, err
+		}
+	}
+	members = w.Members()
+	size, err = w.Finish()
+	return members, size, err
+}
