@@ -145,9 +145,7 @@ func (w *GroupWriter[T]) cheapest(g int, cost *classCosts) (class byte, now, lea
 	lowest := uint(0)
 	narrow, _ := any(u).(*[GroupLen]uint32)
 	if narrow == nil {
-		if n := uint(bits.Len64(uint64(or))); n > 32 {
-			lowest = n - 32
-		}
+		lowest = uint(max(bits.Len64(uint64(or))-31, 0)) // vectors price numbers of 31 bits
 		narrow = new([GroupLen]uint32)
 		for i, v := range u {
 			narrow[i] = uint32(v >> lowest)
@@ -161,11 +159,12 @@ func (w *GroupWriter[T]) cheapest(g int, cost *classCosts) (class byte, now, lea
 			return int(sum + kernels.Price(narrow, k-lowest, (*[256]uint32)(table)))
 		}
 		for _, v := range u {
-			if y := v >> k; y < maxSym {
-				sum += table[byte(y)]
-			} else {
-				sum += table[lenBase+bits.Len64(uint64(y))]
+			y := uint64(v >> k)
+			symbol := uint8(y)
+			if large := uint8(lenBase + bits.Len64(y)); y >= maxSym { // without a branch: classes are of any size here
+				symbol = large
 			}
+			sum += table[symbol]
 		}
 		return int(sum)
 	}

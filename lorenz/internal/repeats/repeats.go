@@ -128,9 +128,11 @@ func Parse[T entropy.Lane](f *Finder, r, lits []T, literal float64, depth int) [
 	f.prev = entropy.Grow(f.prev, len(r))
 	last := [recent]int{1, 1, 1}
 	known, start := 0, 0
+	var sums [33]float64 // costs of the first literals, of which that many are known
 	best := func(at int) (n, dist, code int, gain float64) {
+		summed := 0
 		try := func(d, c int, cost float64) {
-			if d > at || r[at] != r[at-d] {
+			if d > at || r[at] != r[at-d] || at+n < len(r) && r[at+n] != r[at+n-d] { // not longer than the best
 				return
 			}
 			m := 1
@@ -138,16 +140,16 @@ func Parse[T entropy.Lane](f *Finder, r, lits []T, literal float64, depth int) [
 				m++
 			}
 			// Zeros cost little anyway.
-			worth := 0.0
-			for _, v := range r[at:min(at+m, at+32)] {
-				if v != 0 {
-					worth += literal
-				} else {
-					worth += min(literal, 1)
+			for ; summed < min(m, len(sums)-1); summed++ {
+				one := literal
+				if r[at+summed] == 0 {
+					one = min(literal, 1)
 				}
+				sums[summed+1] = sums[summed] + one
 			}
-			if m > 32 {
-				worth = worth * float64(m) / 32
+			worth := sums[min(m, len(sums)-1)]
+			if m > len(sums)-1 {
+				worth = worth * float64(m) / float64(len(sums)-1)
 			}
 			if g := worth - cost - float64(bits.Len(uint(m))); g > gain {
 				n, dist, code, gain = m, d, c, g
@@ -161,8 +163,10 @@ func Parse[T entropy.Lane](f *Finder, r, lits []T, literal float64, depth int) [
 		}
 		p := f.head[hashOf(r, at, k)>>(shift&63)]
 		for i := 0; i < depth && p > 0; i++ {
-			d := at + 1 - int(p)
-			try(d, recent, 8+float64(bits.Len(uint(d))))
+			if r[p-1] == r[at] && (at+n == len(r) || r[int(p)-1+n] == r[at+n]) {
+				d := at + 1 - int(p)
+				try(d, recent, 8+float64(bits.Len(uint(d))))
+			}
 			p = f.prev[p-1]
 		}
 		return
