@@ -43,7 +43,8 @@ func TestFitted(t *testing.T) {
 		want int
 	}{
 		{WriteOptions{}, 1},
-		{WriteOptions{Preset: PresetFast}, 2},
+		{WriteOptions{Preset: PresetFast}, 1},
+		{WriteOptions{Preset: PresetPortable}, 2},
 		{WriteOptions{Block: DefaultBlock}, 2}, // the user's choice
 	} {
 		var buf bytes.Buffer

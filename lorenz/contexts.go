@@ -29,6 +29,7 @@ func (c *coder[T]) promiseContexts(s *shape, raw []byte, x *candidate[T]) (int, 
 	}
 	other := *x
 	other.mode = modeContexts
+	c.ctx.Quick = limits.quick
 	c.loadContexts(s, &other, l, form)
 	bytes := c.ctx.Estimate()
 	if bytes == math.MaxInt {

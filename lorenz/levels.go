@@ -19,11 +19,11 @@ var levels = [...]choices{
 		search:       search{first: 48, last: 160, finalists: 4},
 		cells:        32,
 		modes: modes{
-			repeats:    repeatLimits{share: 0.12},
+			repeats:    repeatLimits{share: 0.12, depth: 16},
 			references: referenceLimits{least: 4, hopeless: 1.25, bits: 9, shortBits: 28, run: 256, far: true},
 		},
 		fields: modes{
-			repeats:    repeatLimits{share: 0.15, cost: 1. / 16, few: true},
+			repeats:    repeatLimits{share: 0.15, cost: 1. / 16, few: true, depth: 16},
 			references: referenceLimits{hopeless: 1.25, bits: 7, run: 64},
 		},
 		contexts: contextLimits{tried: true, cells: 8, longer: shortContexts},
@@ -34,14 +34,18 @@ var levels = [...]choices{
 	},
 	Fast: {
 		rare: smallBlock, small: smallBlock, tiny: tinyBlock,
-		special:     specialLimits{sample: maxSample / 2, share: 0.3, many: 300},
-		search:      quick,
-		quickGroups: true,
-		cells:       16,
-		modes:       modes{repeats: repeatLimits{share: 0.2, cost: 1. / 8, few: true}},
-		fields:      modes{repeats: repeatLimits{share: 0.2, cost: 1. / 8, few: true}},
-		text:        textLimits{careful: tinyText},
-		matches:     matchLimits{tries: 8}, // of headers
+		special:      specialLimits{sample: maxSample / 2, share: 0.3, many: 300},
+		mostDistinct: 0.985,
+		search:       quick,
+		cells:        16,
+		modes: modes{
+			repeats:    repeatLimits{share: 0.2, cost: 1. / 8, few: true, depth: 4},
+			references: referenceLimits{least: 8, bits: 8, run: 256, far: true},
+		},
+		fields:   modes{repeats: repeatLimits{share: 0.2, cost: 1. / 8, few: true, depth: 4}},
+		contexts: contextLimits{tried: true, quick: true, cells: 8, longer: shortContexts},
+		text:     textLimits{careful: tinyText},
+		matches:  matchLimits{tries: 8}, // of headers
 	},
 	Max: {
 		all:          true,
@@ -51,11 +55,11 @@ var levels = [...]choices{
 		search:       search{first: 48, last: 160, finalists: 4},
 		cells:        32,
 		modes: modes{
-			repeats:    repeatLimits{share: 0.12},
+			repeats:    repeatLimits{share: 0.12, depth: 16},
 			references: referenceLimits{hopeless: math.Inf(1), bits: 9, shortBits: 28, run: 256, far: true},
 		},
 		fields: modes{
-			repeats:    repeatLimits{share: 0.12},
+			repeats:    repeatLimits{share: 0.12, depth: 16},
 			references: referenceLimits{hopeless: math.Inf(1), bits: 3.5, run: 64},
 		},
 		contexts: contextLimits{tried: true, whole: true},
@@ -143,12 +147,13 @@ type repeatLimits struct {
 	share float64 // share of the residuals that must recur
 	cost  float64 // share of the estimated bits that they must save
 	few   bool    // residuals are sampled at fewer places
+	depth int     // earlier places that are compared for each residual
 }
 
 // referenceLimits are when references are tried.
 type referenceLimits struct {
 	least     int     // bytes of an element from which on they are tried
-	hopeless  float64 // share of the bytes in the best other mode from which on differences are not coded like this
+	hopeless  float64 // share of the bytes in the best other mode from which on differences are not coded as in the adaptive mode
 	bits      float64 // estimated bits of a value, for each byte in the best other mode, up to which they are tried
 	shortBits float64 // the same for values that take less than refShort
 	run       int     // values in each of the runs on which they are estimated, 0 if they are not tried
@@ -165,6 +170,7 @@ type adaptiveLimits struct {
 // contextLimits are when the mode contexts is tried.
 type contextLimits struct {
 	tried  bool
+	quick  bool // weights and contexts follow from fewer elements
 	longer int  // only in blocks of more bytes, for which its tables pay off
 	cells  int  // into about how many parts blocks are cut where modeGroups has cells, for points and series; 0: not tried
 	whole  bool // such blocks are not cut, so that ranges take as long as all before them

@@ -32,6 +32,7 @@ type cost struct {
 	most   int64 // which take at most so much for each value, if this is not 0
 	point  int64 // percent of this for one element
 	trial  int64 // encoding in vain, for each value
+	saves  int64 // percent of the bytes of another form that it saves if it is much shorter
 }
 
 // costs are of the decoder in Go with AVX2. That of formParts is the sum of its parts.
@@ -39,15 +40,15 @@ var costs = [forms]cost{
 	formRaw:         {value: 250},
 	formGroups:      {value: 2000, stored: 1500, point: 100},
 	formCells:       {value: 2000, stored: 1500, point: 15},
-	formRepeats:     {value: 2000, stored: 1500, point: 100, trial: 30000},
-	formReferences:  {value: 4000, stored: 4000, point: 100, trial: 80000},
-	formDifferences: {value: 4000, stored: 150000, most: 70000, point: 100, trial: 80000},
-	formContexts:    {value: 7000, stored: 1000, point: 50, trial: 20000},
-	formColumns:     {value: 7000, stored: 1000, point: 30, trial: 20000},
-	formAdaptive:    {value: 5000, stored: 150000, most: 75000, point: 100, trial: 60000},
-	formText:        {value: 500, stored: 13000, point: 100, trial: 60000},
-	formMatches:     {value: 3000, stored: 700000, point: 100, trial: 400000},
-	formParts:       {point: 100, trial: 150000},
+	formRepeats:     {value: 2000, stored: 1500, point: 100, trial: 30000, saves: 50},
+	formReferences:  {value: 4000, stored: 4000, point: 100, trial: 80000, saves: 50},
+	formDifferences: {value: 4000, stored: 150000, most: 70000, point: 100, trial: 80000, saves: 50},
+	formContexts:    {value: 7000, stored: 1000, point: 50, trial: 20000, saves: 5},
+	formColumns:     {value: 7000, stored: 1000, point: 30, trial: 20000, saves: 5},
+	formAdaptive:    {value: 5000, stored: 150000, most: 75000, point: 100, trial: 60000, saves: 25},
+	formText:        {value: 500, stored: 13000, point: 100, trial: 60000, saves: 50},
+	formMatches:     {value: 3000, stored: 700000, point: 100, trial: 400000, saves: 50},
+	formParts:       {point: 100, trial: 150000, saves: 50},
 }
 
 // price is what a level pays, in picoseconds.
@@ -60,7 +61,7 @@ type price struct {
 // prices are the exchange rates of the levels.
 var prices = [...]price{
 	Default: {byte: 2000e3, trial: 20000e3, slowest: 16667},
-	Fast:    {byte: 100e3, trial: 2000e3, slowest: 10000},
+	Fast:    {byte: 1000e3, trial: 500e3, slowest: 10000},
 	Max:     {byte: 20000e3, trial: 1e9, slowest: 100000},
 }
 
@@ -116,7 +117,9 @@ func (p *price) limit(f form, n, raw int, other made) int {
 	return int(most)
 }
 
-// pays reports whether a trial of a form can pay: whether half of the bytes of another block of n values are worth it.
+// pays reports whether a trial of a form can pay: whether the bytes that it may save of another block of n values are
+// worth it.
 func (p *price) pays(f form, n int, other made) bool {
-	return costs[f].trial*int64(n) <= p.trial*int64(other.len)/2
+	c := &costs[f]
+	return c.trial*int64(n) <= p.trial*int64(other.len)*c.saves/100
 }

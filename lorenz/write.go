@@ -61,7 +61,7 @@ func (c *coder[T]) write(s *shape, dst, raw []byte, x *candidate[T], l predict.L
 	r := c.residuals(s, x, l)
 	if again {
 		f := &c.find
-		c.lits = repeats.Parse(f, r, c.lits, x.cost/float64(len(r)), 16)
+		c.lits = repeats.Parse(f, r, c.lits, x.cost/float64(len(r)), s.repeats.depth)
 		w.Dst = entropy.AppendUvarint(w.Dst, uint64(len(f.Lits)))
 		w.Numbers(f.Lits)
 		w.Numbers(f.Lens)

@@ -41,7 +41,7 @@ type shapes map[int][]int64
 func (m *measure) setShapes(o *Options, s *plan.Spec, done shapes) error {
 	small := m.size < plan.SmallImage
 	targets, least := o.targets(m.size)
-	if !o.OwnBlock || targets == nil && !(small && (o.Preset == Default || o.Preset == Max)) {
+	if !o.OwnBlock || targets == nil && !(small && o.Preset != Portable) {
 		return nil
 	}
 	pooled := make([]bool, len(m.h.Vars))

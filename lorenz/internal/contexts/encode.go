@@ -13,6 +13,7 @@ type Run struct{ Start, End int }
 
 // Encoder encodes blocks. It keeps its memory from block to block.
 type Encoder[T entropy.Lane] struct {
+	Quick   bool      // weights and contexts follow from fewer elements
 	whole   Shape     // of the block
 	shape   Shape     // of the column that is looked at
 	column  int       // which it is

@@ -6,15 +6,23 @@ import (
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 )
 
-// sampled is how many residuals weights are fitted to.
-const sampled = 1500
+// sampled returns how many residuals weights are fitted to.
+func (e *Encoder[T]) sampled() int {
+	if e.Quick {
+		return 400
+	}
+	return 1500
+}
 
 // Estimate fits weights and contexts, and returns about how many bytes the block will take. It reads the classes of
 // some of the rows only.
 func (e *Encoder[T]) Estimate() int {
 	e.fit()
 	// Rows at even distances, of about as many elements as pay off.
-	const enough = 8000
+	enough := 8000
+	if e.Quick {
+		enough = 3000
+	}
 	step := max(1, len(e.r)/enough)
 	step = min(step, max(1, e.rows()/8))
 	used := e.bin(step)

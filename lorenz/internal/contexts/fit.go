@@ -9,7 +9,7 @@ func (e *Encoder[T]) fit() {
 	n := 2 + len(taps) + 1 // the last one is the constant
 	var sums [most][most]int64
 	var right [most]int64
-	step := max(1, len(e.r)/sampled) | 1
+	step := max(1, len(e.r)/e.sampled()) | 1
 	e.first()
 	s := e.shape
 	// Where the elements of the sample are in their rows changes from row to row.
