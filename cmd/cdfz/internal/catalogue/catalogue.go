@@ -34,6 +34,7 @@ type cataloguer struct {
 	proofs           proofs
 	parts            []string // FILE arguments that are catalogues
 	files            []string // the others
+	trees            []*fileio.TreeOf
 }
 
 // Command makes cdfz catalogue.
@@ -233,7 +234,8 @@ func (v *cataloguer) addFiles(ctx context.Context, b *cataloguefile.Builder) (ad
 		v.run.Term.FailFile(name, err)
 	}
 	v.run.Finder.Current = true
-	files := v.run.Find(ctx, v.files, fileio.Archives, failed)
+	v.findTrees(ctx, failed)
+	files := v.run.Find(ctx, v.files, v.selects, failed)
 	defer func() { files.Close() }()
 	if v.run.Select.Balance {
 		before := failedFiles
@@ -255,7 +257,11 @@ func (v *cataloguer) addFiles(ctx context.Context, b *cataloguefile.Builder) (ad
 	ok = true
 	v.run.Term.StartProgress("catalogue", files.Sizes()...)
 	v.run.Parallel(ctx, files, cli.Work{Failed: failed, Fixed: fileMemory, Light: true, One: func(ctx context.Context, j *cli.Job) (func(), error) {
-		rows, notes, err := v.describe(ctx, j)
+		rows, notes := v.plain(j), []string(nil)
+		var err error
+		if rows == nil {
+			rows, notes, err = v.describe(ctx, j)
+		}
 		if err != nil {
 			return nil, err
 		}
