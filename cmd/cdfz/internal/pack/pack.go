@@ -62,8 +62,8 @@ func Command(run *cli.Run) *cobra.Command {
 		Short: "Put a folder of archives into volumes: tar files with an index",
 		Long: `Puts all that is below FOLDER into volumes: archives, other files, folders and links, each
 complete and untouched. A volume is a tar file, not compressed, that any tar lists and extracts.
-An index at its end makes it a folder for cdfz: VOLUME.tar/a/b.nc.cdfz is a path for every verb,
-and with s3:// or https:// a URL.
+An index at its end makes it a folder for cdfz: VOLUME.tar/a/b.nc.cdfz is a path for verbs that
+read, and with s3:// or https:// a URL. mount and run show it as one file.
 
 With -o DIR/, volumes are 0001.tar, 0002.tar, … in that folder, of at most --size bytes each. With
 -o s3://BUCKET/PREFIX/ they are objects, each of one multipart upload. A member that is larger than
