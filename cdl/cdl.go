@@ -14,8 +14,9 @@
 //
 // Groups and the types of netCDF-4 are missing, and so are times in calendar "none".
 // Times more than about 80,000 years away are written as numbers, where ncdump writes
-// uninitialized memory. Names in NcML are escaped, which ncdump forgets. If the number
-// of records is indeterminate (STREAMING), records are counted, where ncdump writes
+// uninitialized memory. NcML is well-formed, unlike ncdump's: names are escaped, text that
+// is not UTF-8 is taken as Latin-1, and U+FFFD stands for what XML does not have. If the
+// number of records is indeterminate (STREAMING), records are counted, where ncdump writes
 // 4294967295. For the Fortran index of a scalar (-f), ncdump writes uninitialized
 // memory, usually 34. This package always writes 34.
 //
@@ -67,7 +68,7 @@ type Options struct {
 	// Format is the value of _Format, by default the kind of the file. If it is set, variables
 	// without blocks have no special attributes, since not all kinds can have them contiguous.
 	Format string
-	// Warn, if not nil, is called with what makes the text invalid, such as a NUL in NcML.
+	// Warn, if not nil, is called with what the text cannot express, such as a NUL in NcML.
 	Warn func(text string)
 	// LineLen is the length of lines of data (-l), at least 10. Zero means 80.
 	LineLen int

@@ -21,6 +21,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/internal/latin"
 	"github.com/cdfz-format/cdfz/slab"
 )
 
@@ -153,19 +154,27 @@ var exceptions = []exception{{
 		return farTime.ReplaceAll(text, []byte("$1\"\"\n$2"))
 	},
 }, {
-	why:     "names in NcML: ncdump does not escape them",
+	why:     "text in NcML: ncdump does not escape names, nor looks at encodings and control characters",
 	misread: true,
 	alter: func(h *cdf3.Header, c *comparison, text []byte) []byte {
 		if !c.o.NcML {
 			return text
 		}
-		return escapedNames(h, text)
+		return wellFormed(escapedNames(h, text))
 	},
 }}
 
 // farTime matches an attribute with a number that is not a time, the comment after it,
 // which may contain any bytes, and the start of the next line.
 var farTime = regexp.MustCompile(`(?s)( = -?[0-9.]+e\+[1-9][0-9]f? ; // )".*?"\n([\t\n}])`)
+
+var quotedText, control = regexp.MustCompile(`"[^"]*"`), regexp.MustCompile(`&#([0-9]|[12][0-9]|3[01]);|[\x{fffe}\x{ffff}]`)
+
+// wellFormed takes values in NcML that are not UTF-8 as Latin-1, and replaces characters that XML does not have.
+func wellFormed(text []byte) []byte {
+	text = quotedText.ReplaceAllFunc(text, func(b []byte) []byte { return []byte(latin.Text(string(b))) })
+	return control.ReplaceAll(text, []byte("\ufffd"))
+}
 
 // escapedNames escapes the names in the NcML of ncdump, one after the other.
 func escapedNames(h *cdf3.Header, text []byte) []byte {
@@ -177,9 +186,7 @@ func escapedNames(h *cdf3.Header, text []byte) []byte {
 				raw, escaped = append(raw, ' '), append(escaped, ' ')
 			}
 			raw = append(raw, cString(name)...)
-			for _, c := range []byte(cString(name)) {
-				escaped = appendXMLByte(escaped, c)
-			}
+			escaped = appendXML(escaped, latin.Text(cString(name)))
 		}
 		raw = append([]byte(before), raw...)
 		i := bytes.Index(text, raw)

@@ -1,16 +1,20 @@
 package cdl
 
 import (
-	"bytes"
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/internal/latin"
 )
 
 // ncml writes the file as NcML, without values. As in ncdump, whether elements without
-// attributes are closed at once depends on the selected variables.
+// attributes are closed at once depends on the selected variables. Unlike ncdump's, it is always
+// well-formed: names are escaped, text that is not UTF-8 is taken as Latin-1, and characters that XML
+// does not have are replaced.
 func (d *dumper) ncml(chosen []bool) {
 	h := d.h
 	d.text("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<netcdf xmlns=\"https://www.unidata.ucar.edu/namespaces/netcdf/ncml-2.2\" location=\"")
@@ -74,14 +78,12 @@ func (d *dumper) xmlAttrs(indent string, attrs []cdf3.Attr, hide string) {
 		d.text("\"")
 		if a.Type == cdf3.Char {
 			d.text(" value=\"")
-			value := trimNUL(a.Values)
-			if d.o.Warn != nil && bytes.IndexByte(value, 0) >= 0 {
-				d.o.Warn(fmt.Sprintf("attribute %q has NUL characters, which XML does not allow", name))
+			value := latin.Text(string(trimNUL(a.Values)))
+			if d.o.Warn != nil && strings.ContainsFunc(value, forbidden) {
+				d.o.Warn(fmt.Sprintf("attribute %q has characters that XML does not allow: U+FFFD replaces them", name))
 			}
-			for _, c := range value {
-				d.buf = appendXMLByte(d.buf, c)
-				d.spill()
-			}
+			d.buf = appendXML(d.buf, value)
+			d.spill()
 		} else {
 			d.text(" type=\"" + a.Type.String() + "\" value=\"")
 			d.xmlNumbers(a)
@@ -137,34 +139,42 @@ func appendXMLFloat(dst []byte, x float64, digits int) []byte {
 	return append(dst, "inf"...)
 }
 
-// xmlName writes a name. ncdump does not escape names, so its XML is sometimes invalid.
+// xmlName writes a name.
 func (d *dumper) xmlName(s string) {
-	for _, c := range []byte(cString(s)) {
-		d.buf = appendXMLByte(d.buf, c)
-	}
+	d.buf = appendXML(d.buf, latin.Text(cString(s)))
 	d.spill()
 }
 
-// appendXMLByte appends a character of a value.
-func appendXMLByte(dst []byte, c byte) []byte {
-	switch {
-	case c == '"':
-		return append(dst, "&quot;"...)
-	case c == '<':
-		return append(dst, "&lt;"...)
-	case c == '>':
-		return append(dst, "&gt;"...)
-	case c == '&':
-		return append(dst, "&amp;"...)
-	case c == '\n':
-		return append(dst, "&#xA;"...)
-	case c == '\r':
-		return append(dst, "&#xD;"...)
-	case c == '\t':
-		return append(dst, "&#x9;"...)
-	case c < 0x20 || c == 0x7f:
-		dst = append(dst, "&#"...)
-		return append(strconv.AppendInt(dst, int64(c), 10), ';')
+// appendXML appends text in UTF-8 as part of an attribute of XML.
+func appendXML(dst []byte, s string) []byte {
+	for _, c := range s {
+		switch {
+		case c == '"':
+			dst = append(dst, "&quot;"...)
+		case c == '<':
+			dst = append(dst, "&lt;"...)
+		case c == '>':
+			dst = append(dst, "&gt;"...)
+		case c == '&':
+			dst = append(dst, "&amp;"...)
+		case c == '\n':
+			dst = append(dst, "&#xA;"...)
+		case c == '\r':
+			dst = append(dst, "&#xD;"...)
+		case c == '\t':
+			dst = append(dst, "&#x9;"...)
+		case c == 0x7f:
+			dst = append(dst, "&#127;"...)
+		case forbidden(c):
+			dst = utf8.AppendRune(dst, utf8.RuneError)
+		default:
+			dst = utf8.AppendRune(dst, c)
+		}
 	}
-	return append(dst, c)
+	return dst
+}
+
+// forbidden reports whether no document of XML 1.0 may have a character, not even as a reference.
+func forbidden(c rune) bool {
+	return c < 0x20 && c != '\t' && c != '\n' && c != '\r' || c == 0xfffe || c == 0xffff
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"encoding/xml"
 	"math"
 	"strings"
 	"testing"
@@ -108,10 +109,10 @@ data:
 `, out.String())
 }
 
-// TestNcML checks a file with names that need escapes.
+// TestNcML checks a file with text that needs escapes, is not UTF-8, or has characters that XML does not have.
 func TestNcML(t *testing.T) {
 	h := &cdf3.Header{Version: cdf3.Data64, NumRecsField: 3, Dims: []cdf3.Dim{{Name: "t"}, {Name: "a&b", Len: 2}}}
-	h.Attrs = []cdf3.Attr{textAttr("title", "<\"x\">\n\x01\x00"), {Name: "n", Type: cdf3.Int64, Len: 2, Values: []byte{127, 255, 255, 255, 255, 255, 255, 255, 0, 0, 0, 0, 0, 0, 0, 7}}}
+	h.Attrs = []cdf3.Attr{textAttr("title", "<\"x\">\n\x01\x00"), textAttr("m²", "\xb0C \x85"), textAttr("é", "é\x7f\uffff"), {Name: "n", Type: cdf3.Int64, Len: 2, Values: []byte{127, 255, 255, 255, 255, 255, 255, 255, 0, 0, 0, 0, 0, 0, 0, 7}}}
 	h.Vars = []cdf3.Var{{Name: "v", Type: cdf3.UShort, DimIDs: []int{0, 1}}, {Name: "w", Type: cdf3.Char, Attrs: []cdf3.Attr{{Name: "x", Type: cdf3.Float, Len: 2, Values: []byte{0x3f, 0x80, 0, 0, 0xff, 0x80, 0, 0}}}}}
 	require.NoError(t, h.Layout())
 	image, err := h.Append(nil)
@@ -119,12 +120,16 @@ func TestNcML(t *testing.T) {
 	f, err := archive.New(t.Context(), bytes.NewReader(image), int64(len(image)), nil)
 	require.NoError(t, err)
 	var out bytes.Buffer
-	require.NoError(t, Dump(context.Background(), &out, f, &Options{NcML: true, Header: true, Location: "a&b.nc"}))
+	var warnings []string
+	o := &Options{NcML: true, Header: true, Location: "a&b\xe9.nc", Warn: func(text string) { warnings = append(warnings, text) }}
+	require.NoError(t, Dump(context.Background(), &out, f, o))
 	require.Equal(t, `<?xml version="1.0" encoding="UTF-8"?>
-<netcdf xmlns="https://www.unidata.ucar.edu/namespaces/netcdf/ncml-2.2" location="a&amp;b.nc">
+<netcdf xmlns="https://www.unidata.ucar.edu/namespaces/netcdf/ncml-2.2" location="a&amp;bé.nc">
   <dimension name="t" length="3" isUnlimited="true" />
   <dimension name="a&amp;b" length="2" />
-  <attribute name="title" value="&lt;&quot;x&quot;&gt;&#xA;&#1;" />
+  <attribute name="title" value="&lt;&quot;x&quot;&gt;&#xA;�" />
+  <attribute name="m²" value="°C " />
+  <attribute name="é" value="é&#127;�" />
   <attribute name="n" type="int64" value="-9223372036854775808 7" />
   <variable name="v" shape="t a&amp;b" type="ushort" />
   <variable name="w" type="char">
@@ -132,6 +137,9 @@ func TestNcML(t *testing.T) {
   </variable>
 </netcdf>
 `, out.String())
+	var any struct{}
+	require.NoError(t, xml.Unmarshal(out.Bytes(), &any))
+	require.Equal(t, []string{`attribute "title" has characters that XML does not allow: U+FFFD replaces them`, `attribute "é" has characters that XML does not allow: U+FFFD replaces them`}, warnings)
 }
 
 // FuzzTimes checks that any units and values are written as a number or a date.
