@@ -462,7 +462,11 @@ func (v *archiver) optionsOf(w *work) (*archive.WriteOptions, error) {
 	if w.Name != terminal.StdinName {
 		opts.Name = w.rep.image
 	}
-	for _, text := range []string{truncated(h, w.in.Size), overlapping(h, w.in.Size)} {
+	refused := overlapping(h, w.in.Size)
+	if refused == "" {
+		refused = misplaced(h)
+	}
+	for _, text := range []string{truncated(h, w.in.Size), refused} {
 		if text != "" {
 			w.rep.Warnings = append(w.rep.Warnings, text)
 		}

@@ -44,6 +44,33 @@ func overlapping(h *cdf3.Header, size int64) string {
 	return fmt.Sprintf("values overlap other data, so that netCDF-C refuses the file: those of %s", some(names))
 }
 
+// misplaced describes the variables that begin before the header or the variable before them ends, with its padding to
+// 4 bytes. Their values need not overlap, but netCDF-C expects them in the order of the header. It returns "" if there are
+// none.
+func misplaced(h *cdf3.Header) string {
+	var names []string
+	end := h.Len
+	for _, record := range []bool{false, true} {
+		for i := range h.Vars {
+			v := &h.Vars[i]
+			if v.Record != record {
+				continue
+			}
+			if v.Begin < end {
+				names = append(names, display.Quoted(v.Name))
+			}
+			end = math.MaxInt64
+			if padded := (uint64(v.RecLen) + 3) &^ 3; padded <= uint64(math.MaxInt64-v.Begin) {
+				end = v.Begin + int64(padded)
+			}
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("values are not in the order of the header and padded to 4 bytes, so that netCDF-C refuses the file: those of %s", some(names))
+}
+
 // some lists names up to a number.
 func some(names []string) string {
 	const most = 5
