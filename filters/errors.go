@@ -10,7 +10,7 @@ import (
 
 // Errors of this package. Test for them with errors.Is.
 var (
-	// ErrUnknownFilter is matched by [*UnknownFilterError].
+	// ErrUnknownFilter is matched by [*UnknownFilterError], and by the error about a codec whose filter is unknown.
 	ErrUnknownFilter = errors.New("filters: unknown filter")
 	// ErrFilterID reports a filter id above [MaxID], or one registered twice.
 	ErrFilterID = errors.New("filters: bad filter id")
@@ -42,6 +42,9 @@ var (
 	// ErrCodec reports codec JSON with wrong keys or values.
 	ErrCodec = wire.ErrCodec
 )
+
+// errUnknownCodec reports the id of a codec that no filter has: a plugin may provide both.
+var errUnknownCodec = errors.Join(ErrNoCodec, ErrUnknownFilter)
 
 // UnknownFilterError reports a filter that is not registered.
 type UnknownFilterError struct {

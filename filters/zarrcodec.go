@@ -99,7 +99,7 @@ func ToFilter(text json.RawMessage) (Filter, error) {
 		if find(Bzip2) == nil {
 			hint = "; the program does not import " + allPath
 		}
-		return Filter{}, errorf(ErrNoCodec, "codec %q: no filter is paired with it%s", id, hint)
+		return Filter{}, errorf(errUnknownCodec, "codec %q: no filter is paired with it%s", id, hint)
 	}
 	params, err := r.Codec.Params(text)
 	if err != nil {
