@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net/http"
 	"net/http/httptest"
+	"path"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -12,6 +13,8 @@ import (
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/treefile"
 )
 
 // bucket is a store in this process with the bucket "bucket", and faults. The test works in a folder of its
@@ -82,3 +85,12 @@ func (s *bucket) done(args ...string) (out string) {
 
 // isListing reports whether a request is for a page of a listing.
 func isListing(r *http.Request) bool { return r.URL.Query().Has("list-type") }
+
+// isTree answers a request for the tree file of a prefix: there is none.
+func isTree(w http.ResponseWriter, r *http.Request) bool {
+	if path.Base(r.URL.Path) != treefile.Name {
+		return false
+	}
+	w.WriteHeader(http.StatusNotFound)
+	return true
+}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -118,4 +119,12 @@ func TestPrefixRequests(t *testing.T) {
 		require.Zero(t, code, msg)
 		require.Equal(t, c.want, msg, c.args)
 	}
+
+	// restore looks for volumes with the tree file of a whole tree: the names are those of the first page. Only if there are more, the files
+	// of the folder itself are listed for it.
+	for i := range 1100 {
+		s.put(fmt.Sprintf("many/%d/%d.nc.cdfz", i%7, i), nil)
+	}
+	_, _, msg := s.run("restore", "--stats", "--include", "*/", "--exclude", "*", "-o", "none/", "s3://bucket/many/")
+	require.Contains(t, msg, "requests: 3 LIST, 1 GET, 0 HEAD, 0 PUT\n")
 }

@@ -44,55 +44,123 @@ type Object struct {
 // s3://BUCKET/: it ends in a slash.
 func IsPrefix(name string) bool { return IsURL(name) && strings.HasSuffix(name, "/") }
 
-// List calls use for each page of the objects below a prefix, in the order of the store, until
-// use returns an error, which List returns. A page has at most 10000 objects, and use may keep
-// it. Only one page is in memory at a time. Requests that fail are repeated.
+// Listing are the objects below a prefix. It is not safe for concurrent use, and need not be closed.
+type Listing struct {
+	name   string
+	folder bool
+	l      *lister // made by the first request
+
+	token, seen, seenFirst string
+	n, empty               int // pages so far, and those without objects at their end
+	ended                  bool
+	bad                    error    // the next page cannot be asked for
+	kept                   []Object // a page that First has returned
+}
+
+// NewListing returns the listing of a prefix.
+func NewListing(name string) *Listing { return &Listing{name: name} }
+
+// NewFolder returns the listing of the objects of a prefix whose keys have no further slash: the files of a folder.
+func NewFolder(name string) *Listing { return &Listing{name: name, folder: true} }
+
+// First returns the first page, and whether there is no other one. Next will return it, too.
+func (l *Listing) First(ctx context.Context) (page []Object, all bool, err error) {
+	if l.kept == nil {
+		l.kept, err = l.Next(ctx)
+	}
+	return l.kept, l.ended, err
+}
+
+// Next returns the next page of objects, in the order of the store, or none at the end. A page has at most 10000 objects,
+// and the caller may keep it. Requests that fail are repeated.
 //
 // Errors of the store are *remote.RefusedError. A name for which IsPrefix is false is
 // urls.ErrOptions. A listing that does not end is an error: one that repeats itself, or has 1000 pages without
 // objects one after the other. A prefix without objects has no page and is no error. An object that is added or
 // removed meanwhile may be listed or not.
-func List(ctx context.Context, name string, use func(page []Object) error) error {
-	l, err := newLister(ctx, name)
-	if err != nil {
-		return fmt.Errorf("s3: %s: %w", urls.Redact(name), err)
+func (l *Listing) Next(ctx context.Context) ([]Object, error) {
+	if page := l.kept; page != nil {
+		l.kept = nil
+		return page, nil
 	}
-	token, seen, seenFirst, empty := "", "", "", 0
-	for n := 0; ; n++ {
-		var p *page
-		err := repeat(ctx, func() (err error) {
-			p, err = l.page(ctx, token)
-			return err
-		})
-		if ctx.Err() != nil {
-			err = ctx.Err()
-		}
+	if l.l == nil {
+		lister, err := newLister(ctx, l.name, l.folder)
 		if err != nil {
-			return fmt.Errorf("s3: %s: list: %w", urls.Redact(name), readable(err, l.t.signed.Load()))
+			return nil, fmt.Errorf("s3: %s: %w", urls.Redact(l.name), err)
 		}
-		// A store that goes round in circles would never end. seen and seenFirst are replaced at powers of
-		// two: at last they are of a page of any circle.
-		if len(p.objects) > 0 {
-			if first := p.objects[0].Rel; n > 0 && first == seenFirst {
-				return fmt.Errorf("s3: %s: list: expected other objects on page %d, found those of an earlier page", urls.Redact(name), n+1)
-			} else if n&(n-1) == 0 {
-				seenFirst = first
-			}
-			if err := use(p.objects); err != nil {
-				return err
-			}
-			empty = 0
-		} else if empty++; empty > maxEmpty {
-			return fmt.Errorf("s3: %s: list: expected objects or the end, found more than %d pages without objects one after the other", urls.Redact(name), maxEmpty)
+		l.l = lister
+	}
+	for !l.ended {
+		if l.bad != nil {
+			return nil, fmt.Errorf("s3: %s: list: %w", urls.Redact(l.name), l.bad)
 		}
-		if p.next == "" {
-			return nil
+		objects, err := l.page(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("s3: %s: list: %w", urls.Redact(l.name), err)
 		}
-		if p.next == seen || p.next == token {
-			return fmt.Errorf("s3: %s: list: expected the token of another page after page %d, found that of an earlier one", urls.Redact(name), n+1)
+		if len(objects) > 0 {
+			return objects, nil
 		}
-		if token = p.next; n&(n-1) == 0 {
-			seen = token
+	}
+	return nil, nil
+}
+
+// page requests the next page, and finds listings that do not end.
+func (l *Listing) page(ctx context.Context) ([]Object, error) {
+	var p *page
+	err := repeat(ctx, func() (err error) {
+		p, err = l.l.page(ctx, l.token)
+		return err
+	})
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		return nil, readable(err, l.l.t.signed.Load())
+	}
+	n := l.n
+	l.n++
+	// A store that goes round in circles would never end. seen and seenFirst are replaced at powers of
+	// two: at last they are of a page of any circle.
+	if len(p.objects) > 0 {
+		if first := p.objects[0].Rel; n > 0 && first == l.seenFirst {
+			return nil, fmt.Errorf("expected other objects on page %d, found those of an earlier page", n+1)
+		} else if n&(n-1) == 0 {
+			l.seenFirst = first
+		}
+		l.empty = 0
+	} else if l.empty++; l.empty > maxEmpty {
+		return nil, fmt.Errorf("expected objects or the end, found more than %d pages without objects one after the other", maxEmpty)
+	}
+	switch {
+	case p.next == "":
+		l.ended = true
+	case p.next == l.seen || p.next == l.token:
+		l.bad = fmt.Errorf("expected the token of another page after page %d, found that of an earlier one", n+1)
+	default:
+		if l.token = p.next; n&(n-1) == 0 {
+			l.seen = l.token
+		}
+	}
+	return p.objects, nil
+}
+
+// List calls use for each page of a listing, as [Listing.Next] returns them, until use returns an error, which List
+// returns. Only one page is in memory at a time.
+func List(ctx context.Context, name string, use func(page []Object) error) error {
+	return NewListing(name).Each(ctx, use)
+}
+
+// Each calls use for each page that is left, until use returns an error, which Each returns. Only one page is in memory at
+// a time.
+func (l *Listing) Each(ctx context.Context, use func(page []Object) error) error {
+	for {
+		page, err := l.Next(ctx)
+		if err == nil && page != nil {
+			err = use(page)
+		}
+		if page == nil || err != nil {
+			return err
 		}
 	}
 }
@@ -102,12 +170,13 @@ type lister struct {
 	t      *transport
 	client *http.Client
 	prefix string
+	folder bool // keys with a further slash are left out
 }
 
 // listBase is the transport of all listings, so that they share connections.
 var listBase = sync.OnceValue(newBase)
 
-func newLister(ctx context.Context, name string) (*lister, error) {
+func newLister(ctx context.Context, name string, folder bool) (*lister, error) {
 	o, err := parsePlace(name)
 	if err != nil {
 		return nil, err
@@ -115,7 +184,7 @@ func newLister(ctx context.Context, name string) (*lister, error) {
 	if !IsPrefix(name) {
 		return nil, fmt.Errorf("expected s3://BUCKET/ or s3://BUCKET/PREFIX/: %w", urls.ErrOptions)
 	}
-	l := &lister{prefix: o.key}
+	l := &lister{prefix: o.key, folder: folder}
 	o.key = "" // requests are for the bucket
 	l.t = newTransport(ctx, o, listBase())
 	l.client = &http.Client{Transport: l.t, Timeout: answerTime, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
@@ -132,6 +201,9 @@ type page struct {
 func (l *lister) page(ctx context.Context, token string) (*page, error) {
 	u := l.t.url()
 	q := url.Values{"list-type": {"2"}, "encoding-type": {"url"}, "prefix": {l.prefix}}
+	if l.folder {
+		q.Set("delimiter", "/")
+	}
 	if token != "" {
 		q.Set("continuation-token", token)
 	}

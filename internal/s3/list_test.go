@@ -88,6 +88,26 @@ func answerList(w http.ResponseWriter, next string, keys ...string) {
 	fmt.Fprint(w, "</ListBucketResult>")
 }
 
+// TestListing looks at the first page of a listing and goes on with it, and lists the files of a folder.
+func TestListing(t *testing.T) {
+	newStore(t)
+	put(t, map[string]int{"folder/a": 1, "folder/b.tar": 2, "folder/sub/c": 3})
+	l := NewListing("s3://bucket/folder/")
+	first, all, err := l.First(t.Context())
+	require.NoError(t, err)
+	require.True(t, all)
+	require.Equal(t, []string{"a", "b.tar", "sub/c"}, rels(first))
+	again, err := l.Next(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, first, again)
+	end, err := l.Next(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, end)
+	files, err := NewFolder("s3://bucket/folder/").Next(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []string{"a", "b.tar"}, rels(files))
+}
+
 // TestListPages reads pages of a store that escapes keys, with errors, resets and cut answers before each
 // page. Every object is there once, and only one page is in memory.
 func TestListPages(t *testing.T) {

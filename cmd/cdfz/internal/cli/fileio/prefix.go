@@ -53,10 +53,11 @@ func (f *Finder) openPrefix(ctx context.Context, url string, n int, pred Pred) *
 	stop.Catch()
 	ctx, cancel := context.WithCancel(ctx)
 	p := &prefix{url: url, n: n, pred: pred, choose: f.sel, below: f.targets.dest.IsDir(), jobs: make(chan File, namesAhead), stop: cancel, f: f, volumes: map[string][]File{}}
+	l := f.listing(url)
 	go func() {
 		defer close(p.jobs)
 		found := false
-		p.err = s3.List(ctx, url, func(page []s3.Object) error {
+		p.err = l.Each(ctx, func(page []s3.Object) error {
 			found = true
 			return p.send(ctx, page)
 		})

@@ -210,30 +210,42 @@ type Volumes struct {
 
 // OpenVolumes opens the volumes in a folder, or with a prefix of a store. Other files are passed over, and a folder that
 // is missing has none. The caller must close the result.
-func (n *Inputs) OpenVolumes(ctx context.Context, dir string) (v *Volumes, err error) {
-	v = &Volumes{n: n}
+func (n *Inputs) OpenVolumes(ctx context.Context, dir string) (*Volumes, error) {
+	var names []string
 	if s3.IsURL(dir) {
-		err = s3.List(ctx, dir, func(page []s3.Object) error {
-			for _, o := range page {
-				if !strings.Contains(o.Rel, "/") {
-					v.all = append(v.all, o.Rel)
-				}
-			}
+		if err := s3.NewFolder(dir).Each(ctx, func(page []s3.Object) error {
+			names = append(names, namesOf(page)...)
 			return nil
-		})
+		}); err != nil {
+			return nil, err
+		}
 	} else {
-		var entries []fs.DirEntry
-		if entries, err = os.ReadDir(dir); errors.Is(err, fs.ErrNotExist) {
-			err = nil
+		entries, err := os.ReadDir(dir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
 		}
 		for _, e := range entries {
-			v.all = append(v.all, e.Name())
+			if path.Ext(e.Name()) == volume.Suffix {
+				names = append(names, e.Name())
+			}
 		}
 	}
-	if err != nil {
-		return nil, err
+	return n.openVolumes(ctx, dir, names)
+}
+
+// namesOf returns the names of objects that are named like volumes and are in no folder below the prefix.
+func namesOf(page []s3.Object) (names []string) {
+	for _, o := range page {
+		if !strings.Contains(o.Rel, "/") && path.Ext(o.Rel) == volume.Suffix {
+			names = append(names, o.Rel)
+		}
 	}
-	v.all = slices.DeleteFunc(v.all, func(name string) bool { return path.Ext(name) != volume.Suffix })
+	return names
+}
+
+// openVolumes opens the volumes among files of a folder that are named so.
+func (n *Inputs) openVolumes(ctx context.Context, dir string, names []string) (*Volumes, error) {
+	v := &Volumes{n: n, all: names}
 	for _, name := range v.all {
 		i, err := n.useVolume(ctx, File{Name: urls.Below(dir, name)})
 		switch {
@@ -453,7 +465,6 @@ func (f *Finder) FindTree(ctx context.Context, file string) (*TreeOf, error) {
 	}
 	n := f.targets.in
 	in, dir := &Volumes{n: n}, file
-	defer in.Close()
 	if j := (File{Name: file}); f.isVolume(ctx, j) {
 		i, err := n.useVolume(ctx, j)
 		if err != nil {
@@ -463,14 +474,10 @@ func (f *Finder) FindTree(ctx context.Context, file string) (*TreeOf, error) {
 		if dir = folderOf(file); remote.IsURL(file) {
 			dir = file[:strings.LastIndexByte(file, '/')+1]
 		}
-	} else if st, err := os.Stat(file); s3.IsPrefix(file) || err == nil && st.IsDir() {
-		if in, err = n.OpenVolumes(ctx, file); err != nil {
-			return nil, nil
-		}
-		defer in.Close()
-	} else {
+	} else if in, err = f.volumesOf(ctx, file); in == nil || err != nil {
 		return nil, nil
 	}
+	defer in.Close()
 	for _, i := range slices.Backward(in.list) {
 		if !f.AsOf.IsZero() && i.Value.Packed().After(f.AsOf) {
 			continue
@@ -494,6 +501,39 @@ func (f *Finder) FindTree(ctx context.Context, file string) (*TreeOf, error) {
 		return &TreeOf{Tree: t, Folder: dir, Below: ".", file: file, volumes: true}, nil
 	}
 	return nil, nil
+}
+
+// volumesOf opens the volumes in a FILE that is a folder or a prefix. It returns nil for others. A prefix is listed once, if
+// its first page is all of it.
+func (f *Finder) volumesOf(ctx context.Context, file string) (*Volumes, error) {
+	if !s3.IsPrefix(file) {
+		if st, err := os.Stat(file); err != nil || !st.IsDir() {
+			return nil, nil
+		}
+		return f.targets.in.OpenVolumes(ctx, file)
+	}
+	if f.begun == nil {
+		f.begun = map[string]*s3.Listing{}
+	}
+	f.begun[file] = s3.NewListing(file)
+	page, all, err := f.begun[file].First(ctx)
+	if err != nil {
+		delete(f.begun, file)
+		return nil, err
+	}
+	if !all {
+		return f.targets.in.OpenVolumes(ctx, file)
+	}
+	return f.targets.in.openVolumes(ctx, file, namesOf(page))
+}
+
+// listing returns the listing of a prefix.
+func (f *Finder) listing(url string) *s3.Listing {
+	if l := f.begun[url]; l != nil {
+		delete(f.begun, url)
+		return l
+	}
+	return s3.NewListing(url)
 }
 
 // CopyVolume writes a volume with the members of another one and a new index. It returns the number of members and

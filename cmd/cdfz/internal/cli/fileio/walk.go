@@ -184,6 +184,7 @@ type Finder struct {
 	sel     *Selection
 	targets *Targets
 	term    *terminal.Terminal
+	begun   map[string]*s3.Listing // of prefixes that were looked at
 }
 
 // NewFinder returns a Finder for a run with these targets.
