@@ -29,6 +29,7 @@ import (
 	"github.com/cdfz-format/cdfz/filters"
 	_ "github.com/cdfz-format/cdfz/filters/all" // lz4 and bzip2
 	"github.com/cdfz-format/cdfz/internal/nativetest"
+	"github.com/cdfz-format/cdfz/testdata/hostile"
 )
 
 var (
@@ -484,6 +485,105 @@ func TestNativeDamage(t *testing.T) {
 		outcomes[want]++
 	}
 	t.Logf("%d damaged archives: %v", *mutants, outcomes)
+}
+
+func allValues(v *archive.Var) ([]byte, error) {
+	size := v.Type().Size()
+	for _, d := range v.Shape() {
+		size *= d
+	}
+	return io.ReadAll(io.NewSectionReader(v.Values(), 0, size))
+}
+
+// TestNativeLateDamage damages the stored bytes of the block that begins with the netCDF header. The library decodes
+// only the header when it opens an archive, and values behind it when they are read: those are refused as damage then
+// wherever this package, which decodes the block at once, finds damage. With a wrong checksum nothing is opened.
+func TestNativeLateDamage(t *testing.T) {
+	n := startNative(t)
+	image, err := os.ReadFile("../testdata/classic/cdf1_one_record.nc")
+	require.NoError(t, err)
+	var b bytes.Buffer
+	_, err = archive.Write(t.Context(), &b, bytes.NewReader(image), int64(len(image)), &archive.WriteOptions{Zarr: archive.ZarrNever})
+	require.NoError(t, err)
+	intact, err := archive.New(t.Context(), bytes.NewReader(b.Bytes()), int64(b.Len()), nil)
+	require.NoError(t, err)
+	var all [][]byte // values of each variable
+	for _, v := range intact.Vars() {
+		require.False(t, v.Info().Blocked, "%s is not stored behind the header", v.Name())
+		values, err := allValues(v)
+		require.NoError(t, err)
+		all = append(all, values)
+	}
+	parts, err := hostile.Parse(b.Bytes())
+	require.NoError(t, err)
+	stored := parts.Header()
+	headerLen := bytes.Index(image, all[0]) // the values of the first variable follow it
+	require.Equal(t, 408, headerLen)
+	late, accepted := 0, 0
+	check := func(stored []byte) {
+		ar := parts.WithHeader(stored).Bytes()
+		f, err := archive.New(t.Context(), bytes.NewReader(ar), int64(len(ar)), nil)
+		var restored bytes.Buffer
+		if err == nil {
+			err = f.Image().Copy(t.Context(), &restored, nil)
+		}
+		require.True(t, err == nil || errors.Is(err, archive.ErrCorrupt), err)
+		status, text := n.open(t, ar, 1)
+		if status != nativeOK {
+			require.Equal(t, byte(nativeDamaged), status, text)
+			require.Error(t, err)
+			return
+		}
+		_, _, header := n.ask(t, 'p', uint64(0), uint64(headerLen))
+		if !bytes.Equal(header, image[:headerLen]) {
+			require.Error(t, err) // of another header, with right checksums: the SHA-256 shows it
+			return
+		}
+		for i, v := range intact.Vars() {
+			if len(all[i]) == 0 {
+				continue
+			}
+			start, count, stride := []uint64{}, []uint64{}, []uint64{}
+			for _, d := range v.Shape() {
+				start, count, stride = append(start, 0), append(count, uint64(d)), append(stride, 1)
+			}
+			status, text, got := n.ask(t, 'v', int64(v.Num()), uint64(len(all[i])), uint8(1), uint32(len(start)), start, count, stride)
+			if f == nil {
+				require.Equal(t, byte(nativeDamaged), status, "%s: %s; Go: %v", v.Name(), text, err)
+				late++
+				continue
+			}
+			// The block is a valid one of other values, and its checksum is right, which only the SHA-256 shows.
+			require.Equal(t, byte(nativeOK), status, "%s: %s; Go: %v", v.Name(), text, err)
+			same, err := f.Var(v.Name())
+			require.NoError(t, err)
+			want, err := allValues(same)
+			require.NoError(t, err)
+			require.Equal(t, want, got, v.Name())
+			accepted++
+		}
+	}
+	for i := range stored {
+		for _, bits := range []byte{1, 0x80, 0xff} {
+			other := bytes.Clone(stored)
+			other[i] ^= bits
+			check(other)
+		}
+		check(stored[:i])
+	}
+	check(append(bytes.Clone(stored), 0))
+	require.Positive(t, late)
+	t.Logf("of %d selections of opened archives, %d are damage", late+accepted, late)
+
+	at := bytes.Index(b.Bytes(), stored)
+	for i := range stored {
+		ar := bytes.Clone(b.Bytes())
+		ar[at+i] ^= 0x10
+		status, text := n.open(t, ar, 1)
+		require.Equal(t, byte(nativeDamaged), status, text)
+		_, err := archive.New(t.Context(), bytes.NewReader(ar), int64(len(ar)), nil)
+		require.ErrorIs(t, err, archive.ErrCorrupt)
+	}
 }
 
 // flip changes some bytes, or cuts the archive.

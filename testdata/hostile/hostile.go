@@ -114,6 +114,17 @@ func Parse(ar []byte) (*Archive, error) {
 	return a, nil
 }
 
+// Header returns the stored bytes of block 0 of the rest, which begins with the netCDF header.
+func (a *Archive) Header() []byte { return a.blocks[0].data }
+
+// WithHeader returns an archive that has other stored bytes there. a is not changed.
+func (a *Archive) WithHeader(stored []byte) *Archive {
+	m := *a
+	m.blocks = slices.Clone(a.blocks)
+	m.blocks[0].data, m.blocks[0].raw = stored, stored
+	return &m
+}
+
 func rowAt(i int) int { return 32 + i/256*5128 + 8 + i%256*20 }
 
 // Bytes assembles the archive with correct places and checksums, except for the
