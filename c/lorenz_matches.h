@@ -13,7 +13,8 @@ enum {
 	SMALL_MATCHES = 1 << 16,   /* up to as many bytes, tables of literals are short */
 	DICTIONARY_BYTES = 42527,
 	FEW_MATCHES = 1 << 12,     /* bytes whose hashed probabilities are reset when they are needed */
-	TOGETHER = 64,             /* probabilities that are reset at once then */
+	FIRST_BITS = 5,
+	TOGETHER = 1 << FIRST_BITS, /* probabilities that are reset at once then, those of the first bits of a literal */
 	ROW_SLOTS = 256,           /* probabilities of a literal in a hashed table */
 	GROUP_SLOTS = (1 << 16) + ROW_SLOTS, /* see matches_row */
 	UNITS = 8,
@@ -62,7 +63,20 @@ static inline uint8_t matches_byte(const matches *m, const uint8_t *out, uint64_
 	return d - at <= m->dictionary_size ? *(m->dictionary - (d - at)) : 0;
 }
 
-static uint64_t matches_reverse(coder *c, probability *table, unsigned k)
+/* Copies length bytes from d before out[at], which are there. */
+static inline void matches_copy(const matches *m, uint8_t *out, uint64_t at, uint64_t d, uint64_t length)
+{
+	uint64_t i = 0;
+	if (d > at) { /* the dictionary, and after its end the first bytes of out */
+		uint64_t n = d - at < length ? d - at : length;
+		memcpy(out + at, m->dictionary - (d - at), n);
+		i = n;
+	}
+	for (uint8_t *to = out + at; i < length; i++)
+		to[i] = out[at + i - d];
+}
+
+static inline uint64_t matches_reverse(coder *c, probability *table, unsigned k)
 {
 	uint64_t v = 0;
 	unsigned node = 1;
@@ -74,19 +88,20 @@ static uint64_t matches_reverse(coder *c, probability *table, unsigned k)
 	return v;
 }
 
-/* Decodes a number, at most 2^32 - 1. */
-static uint64_t matches_number(coder *c, match_numbers *n)
+/* Decodes a number, at most 2^32 - 1. The coder is a copy, which stays in registers. */
+static uint64_t matches_number(coder *from, match_numbers *n)
 {
-	unsigned slot = coder_tree(c, n->slots, 6);
-	if (slot < 4)
-		return slot;
-	unsigned more = (slot >> 1) - 1;
-	uint64_t v = (uint64_t)(2 + (slot & 1)) << more;
-	if (slot < 14)
-		return v + matches_reverse(c, n->near[slot], more);
-	for (unsigned i = more - 1; i >= 4; i--)
-		v += (uint64_t)coder_bit(c, 32768) << i;
-	return v + matches_reverse(c, n->low, 4);
+	coder c = *from;
+	unsigned slot = coder_tree(&c, n->slots, 6), more = (slot >> 1) - 1;
+	uint64_t v = slot;
+	if (slot >= 4) {
+		v = (uint64_t)(2 + (slot & 1)) << more;
+		for (unsigned i = more - 1; slot >= 14 && i >= 4; i--)
+			v += (uint64_t)coder_bit(&c, 32768) << i;
+		v += slot < 14 ? matches_reverse(&c, n->near[slot], more) : matches_reverse(&c, n->low, 4);
+	}
+	*from = c;
+	return v;
 }
 
 /* Resets the count probabilities from p on, and some beside them, unless they were. */
@@ -148,7 +163,7 @@ static ALWAYS_INLINE uint8_t matches_literal(matches *m, coder *from, const uint
 	UNROLL
 	for (unsigned i = 0; i < 3; i++) {
 		if (few)
-			matches_fresh(m, rows[i], 64);
+			matches_fresh(m, rows[i], 1 << FIRST_BITS);
 		v[i] = rows[i][1];
 	}
 	v[3] = *place;
@@ -170,7 +185,7 @@ static ALWAYS_INLINE uint8_t matches_literal(matches *m, coder *from, const uint
 		uint32_t e = expected >> bit & 1, after = (expected << 1 >> bit & 1) + 1, child = bit > 0 ? 2 * node : 0;
 		UNROLL
 		for (unsigned i = 0; i < 3; i++) {
-			if (few && bit > 0 && bit < 3)
+			if (few && bit > 0 && bit <= 8 - FIRST_BITS)
 				matches_fresh(m, rows[i] + child, 2);
 			memcpy(&pairs[i], rows[i] + child, sizeof pairs[i]);
 		}
@@ -265,8 +280,7 @@ static bool matches_decode(matches *m, const uint8_t *p, const uint8_t *end, uns
 		if (kind != 0) {
 			if (m->d[0] > m->dictionary_size + at || length > size - at)
 				return false;
-			for (uint64_t i = at; i < at + length; i++)
-				out[i] = matches_byte(m, out, i, m->d[0]);
+			matches_copy(m, out, at, m->d[0], length);
 		}
 		at += length;
 		m->before = m->kind;
