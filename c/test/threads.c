@@ -1,7 +1,8 @@
 /*
- * threads.c - reads an archive from several threads, in a child after fork, and from sources that
- * fail. The first argument is the archive, the second its image.
+ * threads.c - opens an archive in several threads at once, reads one from several threads, in a child after fork,
+ * and from sources that fail. The first argument is the archive, the second its image.
  */
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,6 +79,24 @@ static ptrdiff_t read_failing(void *context, void *buffer, size_t n, uint64_t of
 	return (ptrdiff_t)n;
 }
 
+/* Opens archives of its own. The first calls of a process also make what all decoders share. */
+static void *open_many(void *start)
+{
+	cdfz_error e;
+	pthread_barrier_wait(start);
+	for (int i = 0; i < ROUNDS; i++) {
+		cdfz_archive *a;
+		cdfz_source source = {read_failing, NULL, &(struct failing){LONG_MAX, an_error}, size, NULL};
+		uint8_t first[4];
+		if (cdfz_open(&a, &source, NULL, &e) != CDFZ_OK || cdfz_read_image(a, 0, first, sizeof first, &e) != CDFZ_OK)
+			fail("opening in a thread", &e);
+		if (memcmp(first, image, sizeof first) != 0)
+			fail("opening in a thread", NULL);
+		cdfz_close(a);
+	}
+	return NULL;
+}
+
 static int drop(void *context, const void *p, size_t n)
 {
 	(void)p;
@@ -118,11 +137,18 @@ int main(int argc, char **argv)
 		return 2;
 	bytes = read_file(argv[1], &size);
 	image = read_file(argv[2], &image_size);
+	pthread_t threads[THREADS];
+	pthread_barrier_t start;
+	pthread_barrier_init(&start, NULL, THREADS);
+	for (int i = 0; i < THREADS; i++)
+		if (pthread_create(&threads[i], NULL, open_many, &start) != 0)
+			fail("a thread", NULL);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
 	failures();
 	const size_t budgets[] = {1, 100000, 0};
 	for (int b = 0; b < 3; b++) {
 		cdfz_options options = {budgets[b], 0};
-		pthread_t threads[THREADS];
 		if (cdfz_open_path(&a, argv[1], &options, &e) != CDFZ_OK)
 			fail("open", &e);
 		for (int i = 0; i < THREADS; i++)
