@@ -34,7 +34,10 @@
 #include "cdfz_sha256.h"
 #include "cdfz_slab.h"
 
-enum { PIECE = 1 << 22 }; /* bytes of the image that cdfz_restore makes at once, or more */
+enum {
+	PIECE = 1 << 22, /* bytes of the image that cdfz_restore makes at once, or more */
+	SMALL = 1 << 14  /* bytes of an archive that is read with one call when it is opened, instead of six */
+};
 
 const char *cdfz_version(void)
 {
@@ -131,6 +134,19 @@ static void file_close(void *context)
 	free(context);
 }
 
+/* Reads a small archive, for read_at. */
+static cdfz_status read_all(cdfz_archive *a, cdfz_error *e)
+{
+	size_t size = (size_t)a->source.size;
+	uint8_t *all = malloc(size ? size : 1);
+	cdfz_status status = all ? read_at(a, 0, all, size, e) : no_memory(a, e);
+	if (status == CDFZ_OK)
+		a->all = all;
+	else
+		free(all);
+	return status;
+}
+
 static void describe(cdfz_archive *a)
 {
 	const netcdf *n = &a->netcdf;
@@ -180,6 +196,8 @@ cdfz_status cdfz_open(cdfz_archive **to, const cdfz_source *source, const cdfz_o
 	cache_make(&a->cache, o->cache > 0 ? o->cache : (size_t)1 << 26);
 	if (status == CDFZ_OK && source->size > MOST)
 		status = fail(a, e, CDFZ_ARGUMENT, nowhere, "the source has more than 2^63 - 1 bytes");
+	if (status == CDFZ_OK && source->size <= SMALL)
+		status = read_all(a, e);
 	if (status == CDFZ_OK)
 		status = read_end(a, &end, e);
 	if (status == CDFZ_OK)
@@ -190,6 +208,8 @@ cdfz_status cdfz_open(cdfz_archive **to, const cdfz_source *source, const cdfz_o
 		status = read_plan(a, e);
 	if (status == CDFZ_OK)
 		status = read_header(a, e);
+	free(a->all);
+	a->all = NULL;
 	if (status != CDFZ_OK) {
 		cdfz_close(a);
 		return status;

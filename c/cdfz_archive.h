@@ -18,6 +18,7 @@ struct cdfz_archive {
 	size_t max_block;
 	arena memory;       /* of what follows and never changes */
 	uint64_t index;     /* offset of the stored bytes */
+	uint8_t *all;       /* all bytes of a small archive while it is opened, or NULL */
 	manifest manifest;
 	char *manifest_text;
 	plan plan;
@@ -106,6 +107,10 @@ static const char *error_text(int number, char *room, size_t size)
 static cdfz_status read_at(const cdfz_archive *a, uint64_t offset, void *to, size_t size, cdfz_error *e)
 {
 	uint8_t *p = to;
+	if (a->all != NULL) {
+		memcpy(to, a->all + offset, size);
+		return CDFZ_OK;
+	}
 	while (size > 0) {
 		errno = 0;
 		ptrdiff_t n = a->source.read(a->source.context, p, size, offset);

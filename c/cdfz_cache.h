@@ -47,13 +47,13 @@ typedef struct {
 	lock lock;
 	size_t budget, used;
 	item *newest, *oldest;
-	item *buckets[BUCKETS];
+	item **buckets; /* BUCKETS, from the first item that is kept on: most archives that are open are not read */
 	uint64_t touched[TOUCHED]; /* numbers of blocks, plus 1 */
 } cache;
 
+/* Prepares a cache, all of whose bytes are 0. */
 static void cache_make(cache *c, size_t budget)
 {
-	memset(c, 0, sizeof *c);
 	lock_make(&c->lock);
 	c->budget = budget;
 }
@@ -100,7 +100,7 @@ static void cache_link(cache *c, item *i)
 
 static item *cache_find(cache *c, uint64_t key)
 {
-	item *i = c->buckets[key % BUCKETS];
+	item *i = c->buckets ? c->buckets[key % BUCKETS] : NULL;
 	while (i != NULL && i->key != key)
 		i = i->next;
 	return i;
@@ -123,12 +123,14 @@ static item *cache_get(cache *c, uint64_t key)
 	return i;
 }
 
-/* Keeps an item, if it fits and no other has its key. It keeps its user. */
+/* Keeps an item, if it fits, memory for the buckets is there, and no other has its key. It keeps its user. */
 static void cache_put(cache *c, item *i)
 {
 	size_t size = sizeof *i + i->size;
 	lock_take(&c->lock);
-	if (size <= c->budget && cache_find(c, i->key) == NULL) {
+	if (c->buckets == NULL && size <= c->budget)
+		c->buckets = calloc(BUCKETS, sizeof *c->buckets);
+	if (c->buckets != NULL && size <= c->budget && cache_find(c, i->key) == NULL) {
 		while (c->used > c->budget - size)
 			cache_unlink(c, c->oldest);
 		i->next = c->buckets[i->key % BUCKETS];
@@ -210,6 +212,7 @@ static void cache_free(cache *c)
 {
 	while (c->oldest != NULL)
 		cache_unlink(c, c->oldest);
+	free(c->buckets);
 	lock_free(&c->lock);
 }
 

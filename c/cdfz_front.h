@@ -98,15 +98,17 @@ static cdfz_status inflate_entry(cdfz_archive *a, const uint8_t *stored, size_t 
 		free(s.out);
 		return fail(a, e, s.status, at, "%s: %s", name, s.fault);
 	}
-	*to = s.out;
+	/* The text of a manifest is kept: it takes no more memory than it has bytes. */
+	uint8_t *exact = realloc(s.out, s.out_size ? s.out_size : 1);
+	*to = exact ? exact : s.out;
 	*to_size = s.out_size;
 	return CDFZ_OK;
 }
 
 static cdfz_status read_manifest(cdfz_archive *a, const end_line *end, cdfz_error *e)
 {
-	uint8_t *stored = malloc(MOST_MANIFEST), *text = NULL;
 	size_t size = (size_t)end->manifest_len, text_size = 0;
+	uint8_t *stored = malloc(size ? size : 1), *text = NULL;
 	manifest *m = &a->manifest;
 	where at = {-1, -1, (int64_t)end->manifest};
 	if (stored == NULL)

@@ -59,7 +59,8 @@ static void *arena_get(arena *a, uint64_t count, size_t size)
 		return NULL;
 	size_t need = ((size_t)bytes + 7) / 8 * 8;
 	if (a->chunks == NULL || need > a->chunks->size - a->chunks->used) {
-		size_t room = need > 4096 ? need : 4096;
+		size_t room = a->chunks == NULL ? 1024 : 4096; /* small archives need few */
+		room = need > room ? need : room;
 		chunk *c = calloc(1, sizeof *c + room);
 		if (c == NULL)
 			return NULL;
