@@ -282,4 +282,21 @@ func TestWholeStore(t *testing.T) {
 	out = s.done("verify", "s3://bucket/run7/")
 	require.Regexp(t, `(?m)^\d+ files: \d+ ok, 0 damaged`, out)
 	s.done("verify", "-q", "--against", "data", "s3://bucket/run7/")
+
+	// The catalogue has files of every kind.
+	s.done("catalogue", "-q", "-o", "cat.parquet", "s3://bucket/run7/")
+	found := func(catalogue string, args ...string) []string {
+		t.Helper()
+		out := s.done(append([]string{"find", "-0", "--catalogue", catalogue}, args...)...)
+		return strings.Split(strings.TrimSuffix(out, "\x00"), "\x00")
+	}
+	require.Equal(t, []string{"s3://bucket/run7/1990/hdf5.nc"}, found("cat.parquet", "--kind", "netCDF-4", "--path", "*1990*"))
+	require.Equal(t, []string{"s3://bucket/run7/void"}, found("cat.parquet", "--kind", "empty"))
+	require.Contains(t, found("cat.parquet", "--kind", "classic netCDF"), "s3://bucket/run7/broken.nc")
+	require.Len(t, found("cat.parquet", "--kind", "link"), 6)
+	require.Equal(t, []string{"s3://bucket/run7/1990/tas.nc", "s3://bucket/run7/1991.nc", "s3://bucket/run7/notes.txt"}, found("cat.parquet", "--kind", "hard link"))
+	s.done("archive", "--whole", "-q", "-o", "archives/", "data")
+	s.done("catalogue", "-q", "-o", "year.parquet", "archives/1990/")
+	require.Equal(t, []string{"archives/1990/hdf5.nc"}, found("year.parquet", "--kind", "netCDF-4"))
+	require.Equal(t, []string{"archives/1990/out"}, found("year.parquet", "--kind", "link"))
 }

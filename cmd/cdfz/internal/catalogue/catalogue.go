@@ -257,9 +257,9 @@ func (v *cataloguer) addFiles(ctx context.Context, b *cataloguefile.Builder) (ad
 	ok = true
 	v.run.Term.StartProgress("catalogue", files.Sizes()...)
 	v.run.Parallel(ctx, files, cli.Work{Failed: failed, Fixed: fileMemory, Light: true, One: func(ctx context.Context, j *cli.Job) (func(), error) {
-		rows, notes := v.plain(j), []string(nil)
-		var err error
-		if rows == nil {
+		rows, err := v.plain(ctx, j)
+		var notes []string
+		if rows == nil && err == nil {
 			rows, notes, err = v.describe(ctx, j)
 		}
 		if err != nil {
@@ -276,6 +276,13 @@ func (v *cataloguer) addFiles(ctx context.Context, b *cataloguefile.Builder) (ad
 			added++
 		}, nil
 	}})
+	if links := v.links(); len(links) > 0 && ok && !v.run.Term.Stopped(ctx) {
+		if err := b.Add(links); err != nil {
+			v.run.Term.FailFile(terminal.ShowTarget(v.run.Dest.Name), err)
+			return added, false
+		}
+		added += int64(len(links))
+	}
 	if files.Grows() && v.run.Select.Shard.N == 0 && v.run.Select.From == "" && added+failedFiles == 0 && !v.run.Term.Stopped(ctx) {
 		return none()
 	}

@@ -53,7 +53,18 @@ type Row struct {
 	Proved int64
 	// Points are the single places of the variable if it has several, such as stations. The box is around them.
 	Points *Points
+	// Kind is the kind of the file. It is "" in catalogues of format 1.
+	Kind string
 }
+
+// The kinds of files. Files of other kinds than these two are in whole trees, and have no variables.
+const (
+	KindArchive = "archive"
+	KindClassic = "classic netCDF"
+)
+
+// Kinds are all kinds.
+var Kinds = []string{KindArchive, KindClassic, "netCDF-4", "compressed", "empty", "other", "link", "hard link"}
 
 // Name returns the path or URL of the file in its own bytes.
 func (r *Row) Name() string {
@@ -82,7 +93,7 @@ func (r *Row) compare(o *Row) int {
 }
 
 // The key of the metadata of Parquet that makes a file a catalogue, and the version of the format. Version 2 has
-// added the column points.
+// added the columns points and kind.
 const (
 	formatKey     = "cdfz_catalogue"
 	formatVersion = "2"

@@ -46,6 +46,7 @@ var columns = []column{
 	words("filters", parquet.Optional, func(r *Row) *string { return &r.Filters }),
 	integer("proved", parquet.Micros, parquet.Optional, func(r *Row) *int64 { return &r.Proved }),
 	points("points"),
+	words("kind", parquet.Optional, func(r *Row) *string { return &r.Kind }),
 }
 
 // sorted are the columns by which rows are in order.

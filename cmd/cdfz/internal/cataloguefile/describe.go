@@ -23,10 +23,11 @@ type File struct {
 // those of reading.
 func Describe(ctx context.Context, f *archive.File, file *File) (rows []Row, notes []string, err error) {
 	h := f.Header()
-	base := Row{Image: cut(file.Image), ImageSize: file.Size, FileAttributes: attributes(h.Attrs)}
+	base := Row{Image: cut(file.Image), ImageSize: file.Size, Kind: KindClassic, FileAttributes: attributes(h.Attrs)}
 	base.SetName(file.Name)
 	info, isArchive := f.Info()
 	if isArchive {
+		base.Kind = KindArchive
 		base.Image, base.SHA256 = cut(info.ImageName), info.SHA256
 		base.ImageSize, base.ArchiveSize = info.ImageSize, file.Size
 		if !file.Proved.IsZero() {

@@ -39,6 +39,7 @@ type judgedRow struct {
 	Filters        string   `parquet:"filters,optional,dict"`
 	Proved         int64    `parquet:"proved,optional,timestamp(microsecond)"`
 	Points         string   `parquet:"points,optional,json,dict"`
+	Kind           string   `parquet:"kind,optional,dict"`
 }
 
 // judged returns a row for parquet-go.

@@ -18,6 +18,8 @@ type Query struct {
 	Box           *Box
 	StandardNames []string // as Variables
 	Attributes    []Attribute
+	Paths         []string // as Variables
+	Kinds         []string // of Kinds; one of them must be that of the file
 }
 
 // Attribute is a condition on an attribute of the variable or, if that has none of the name, of the file.
@@ -70,6 +72,9 @@ func matchesAny(patterns []string, text string) bool {
 // Matches reports whether a row is one that the user looks for.
 func (q *Query) Matches(r *Row) bool {
 	if !matchesAny(q.Variables, r.Variable) || !matchesAny(q.StandardNames, r.StandardName) {
+		return false
+	}
+	if !matchesAny(q.Paths, r.Name()) || len(q.Kinds) > 0 && !slices.Contains(q.Kinds, r.Kind) {
 		return false
 	}
 	if q.Times != nil && !q.Times.meets(r) || q.Box != nil && !q.Box.meets(r) {

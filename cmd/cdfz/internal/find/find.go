@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -60,6 +61,10 @@ one. -10 and 350 are the same longitude, and a box with W greater than E, such a
 NAME=VALUE compares an attribute of the variable or else of the file, as a number or with VALUE
 as a pattern.
 
+--path and --kind find files, also those that archive --whole has kept as they are and links, which have no
+variables. A pattern of --path is for the whole path, and its * matches slashes, too. Kinds are
+archive, classic netCDF, netCDF-4, compressed, empty, other, link and hard link.
+
 --stac prints an item of a SpatioTemporal Asset Catalog for each file, one a line, with the
 variables that were found.
 
@@ -68,6 +73,7 @@ The exit code is 1 if nothing is found.`,
 			"cdfz find --catalogue cat.parquet tas --time 1987",
 			"cdfz find --catalogue cat.parquet 'ta*' --bbox -10,35,30,60 --long",
 			"cdfz find --catalogue cat.parquet --standard-name air_temperature --attr realm=atmos",
+			"cdfz find --catalogue cat.parquet --kind netCDF-4 --path '*1987*'",
 			"cdfz find --catalogue cat.parquet tas -0 | xargs -0 cdfz verify --",
 			"cdfz find --catalogue cat.parquet --stac >items.ndjson"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -92,6 +98,8 @@ The exit code is 1 if nothing is found.`,
 			v.query.Attributes = append(v.query.Attributes, c)
 			return err
 		}}, "attr", "find this attribute of variable or file; repeatable, all must match")
+		f.StringArrayVar(&v.query.Paths, "path", nil, "find files whose path matches a `PATTERN`; repeatable")
+		f.StringArrayVar(&v.query.Kinds, "kind", nil, "find files of this `KIND`, such as archive or netCDF-4; repeatable")
 	})
 	cli.Flags(cmd, cli.OutputFlags, func(f *pflag.FlagSet) {
 		f.BoolVarP(&v.long, "long", "l", false, "print a table of the variables that were found")
@@ -133,9 +141,14 @@ func (v *finder) check() error {
 	if forms > 1 {
 		return errors.New("expected one of --long, --null, --stac and --json")
 	}
-	for _, p := range append(v.query.Variables, v.query.StandardNames...) {
+	for _, p := range slices.Concat(v.query.Variables, v.query.StandardNames, v.query.Paths) {
 		if err := cataloguefile.CheckPattern(p); err != nil {
 			return err
+		}
+	}
+	for _, k := range v.query.Kinds {
+		if !slices.Contains(cataloguefile.Kinds, k) {
+			return fmt.Errorf("--kind: expected one of %s, found %q", strings.Join(cataloguefile.Kinds, ", "), k)
 		}
 	}
 	return nil
@@ -188,6 +201,7 @@ func (v *finder) search(ctx context.Context, name string) error {
 		}
 		v.found = true
 		switch {
+		case v.stac && r.Variable == "" && r.Kind != cataloguefile.KindArchive && r.Kind != cataloguefile.KindClassic: // no data
 		case v.stac:
 			if v.item == nil || r.Name() != last {
 				v.endItem()
@@ -303,6 +317,7 @@ type row struct {
 	Points       int      `json:"points,omitempty"`
 	Filters      string   `json:"filters,omitempty"`
 	Proved       string   `json:"proved,omitempty"`
+	Kind         string   `json:"kind,omitempty"`
 }
 
 func jsonOf(r *cataloguefile.Row) *row {
@@ -310,7 +325,7 @@ func jsonOf(r *cataloguefile.Row) *row {
 		File: r.Name(), Image: r.Image, SHA256: r.SHA256, ImageSize: r.ImageSize, ArchiveSize: r.ArchiveSize,
 		Variable: r.Variable, Type: r.Type, Dims: r.Dimensions, Shape: r.Shape, Units: r.Units, StandardName: r.StandardName, LongName: r.LongName,
 		Calendar: r.Calendar, TimeStart: r.TimeStart, TimeEnd: r.TimeEnd, LatMin: r.LatMin, LatMax: r.LatMax, LonMin: r.LonMin, LonMax: r.LonMax,
-		LonCircle: r.LonCircle, Filters: r.Filters,
+		LonCircle: r.LonCircle, Filters: r.Filters, Kind: r.Kind,
 	}
 	if r.Points != nil {
 		o.Points = r.Points.Len()

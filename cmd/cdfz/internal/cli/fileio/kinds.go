@@ -40,6 +40,20 @@ func kindOf(reason string) string {
 	return "other"
 }
 
+// Kind returns the kind of a file by its first bytes, as catalogues name it.
+func (in *Input) Kind() (string, error) {
+	k, err := sniff(in.R)
+	switch {
+	case err != nil:
+		return "", err
+	case k == kindClassic:
+		return "classic netCDF", nil
+	case k == kindArchive:
+		return "archive", nil
+	}
+	return kindOf(string(k)), nil
+}
+
 // add counts a file that was skipped for a reason.
 func (k *Kinds) add(reason string) {
 	if *k == nil {

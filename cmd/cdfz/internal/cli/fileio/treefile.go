@@ -406,6 +406,9 @@ func (t *TreeOf) Inner(p string) string {
 	return strings.TrimPrefix(p, t.Below+"/")
 }
 
+// NameOf returns the name of a path of the tree as one of a file of the FILE.
+func (t *TreeOf) NameOf(p string) string { return urls.Below(t.file, t.Inner(p)) }
+
 // StoredAt returns the path or the URL of what holds the content of an entry.
 func (t *TreeOf) StoredAt(e *treefile.Entry) string { return urls.Below(t.Folder, e.Stored()) }
 
