@@ -42,6 +42,7 @@ var writes = map[string][]struct {
 	"catalogue": {
 		{"-o {out}.parquet {ar}", true}, {"-o {out}.parquet {ar}/a.nc.cdfz", false},
 	},
+	"pack": {{"-o {out}/ {ar}", true}},
 	"join": {{"-o {out}.ncml {ar}", true}},
 	"get": {
 		{"-o {out}.csv {a} v", false}, {"-o {out}.npy --format npy {ar}/a.nc.cdfz v", false}, {"-o {out}.nc --format nc {a} v", false},
