@@ -74,7 +74,7 @@ func (e *Encoder) withMatches(dst, src []byte, f matches.Form, most int) ([]byte
 		e.matches = new(matches.Encoder)
 	}
 	c := &e.choices
-	effort := matches.Effort{Tries: c.matches.tries, Most: max(most-1, 0)} // less the mode
+	effort := matches.Effort{Tries: c.matches.tries, Quick: c.matches.quick, Most: max(most-1, 0)} // less the mode
 	return e.matches.Encode(append(dst, modeMatches), src, f, effort)
 }
 

@@ -26,7 +26,7 @@ var levels = [...]choices{
 			repeats:    repeatLimits{share: 0.15, cost: 1. / 16, few: true, depth: 16},
 			references: referenceLimits{hopeless: 1.25, bits: 7, run: 64},
 		},
-		contexts: contextLimits{tried: true, cells: 8, longer: shortContexts},
+		contexts: contextLimits{tried: true, cells: 8, longer: smallBlock},
 		adaptive: adaptiveLimits{dense: true, sample: 2048},
 		text:     textLimits{bytes: true, careful: math.MaxInt},
 		parts:    true,
@@ -39,13 +39,13 @@ var levels = [...]choices{
 		search:       quick,
 		cells:        16,
 		modes: modes{
-			repeats:    repeatLimits{share: 0.2, cost: 1. / 8, few: true, depth: 4},
+			repeats:    quickRepeats,
 			references: referenceLimits{least: 8, bits: 8, run: 256, far: true},
 		},
-		fields:   modes{repeats: repeatLimits{share: 0.2, cost: 1. / 8, few: true, depth: 4}},
-		contexts: contextLimits{tried: true, quick: true, cells: 8, longer: shortContexts},
+		fields:   modes{repeats: quickRepeats},
+		contexts: contextLimits{tried: true, quick: true, cells: 8, longer: smallBlock},
 		text:     textLimits{careful: tinyText},
-		matches:  matchLimits{tries: 8}, // of headers
+		matches:  matchLimits{tries: 8, quick: true}, // of headers
 	},
 	Max: {
 		all:          true,
@@ -70,8 +70,11 @@ var levels = [...]choices{
 	},
 }
 
-// quick is the search for predictors where a longer one does not pay off.
-var quick = search{first: 24, last: 64, finalists: 2}
+// quick is the search for predictors, and quickRepeats that for repeats, where a longer one does not pay off.
+var (
+	quick        = search{first: 24, last: 64, finalists: 2}
+	quickRepeats = repeatLimits{share: 0.2, cost: 1. / 8, few: true, depth: 4}
+)
 
 // choicesFor returns the thresholds for blocks of n bytes.
 func choicesFor(level Level, typ Type, n int) choices {
@@ -91,9 +94,11 @@ func choicesFor(level Level, typ Type, n int) choices {
 		c.cells, c.references.run, c.parts = 0, 0, false
 		// Estimates for fields promise more than the adaptive mode keeps.
 		c.adaptive = adaptiveLimits{dense: typ != Float32, sample: 256, each: true}
+		c.search, c.repeats = quick, quickRepeats
+		c.special.sample = maxSample / 2
 	}
 	if n <= c.tiny {
-		c.search, c.quickGroups = quick, true
+		c.quickGroups = true
 	}
 	return c
 }
@@ -184,9 +189,10 @@ type textLimits struct {
 
 // matchLimits are when matches, which are slow, are tried.
 type matchLimits struct {
-	longest int // length of blocks up to which they are tried, 0 for headers alone
-	table   int // most values in a block that become indices to a table
-	tries   int // earlier places that are compared at each byte
+	longest int  // length of blocks up to which they are tried, 0 for headers alone
+	table   int  // most values in a block that become indices to a table
+	tries   int  // earlier places that are compared at each byte
+	quick   bool // see matches.Effort
 }
 
 // Lengths of blocks in bytes.
@@ -197,8 +203,6 @@ const (
 	// tinyBlock is the longest block of so few groups that better classes, or predictors compared
 	// in more of them, do not pay off.
 	tinyBlock = 8 << 10
-	// shortContexts is the longest block in which the adaptive mode is mostly shorter than contexts, and takes little time.
-	shortContexts = 16 << 10
 	// bytesOfCell is the least length of a cell's column in modeContexts, unless there are fewestCells: it begins with 64
 	// bytes of states.
 	bytesOfCell = 4 << 10

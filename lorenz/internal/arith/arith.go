@@ -179,6 +179,9 @@ func Reset(p []Prob) {
 	}
 }
 
+// Reset makes the probability that of the beginning.
+func (p *Prob) Reset() { *p = probStart }
+
 // P16 returns the probability for the coder.
 func (p Prob) P16() uint32 { return bound(uint32(p) >> 16) }
 

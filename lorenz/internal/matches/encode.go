@@ -18,6 +18,11 @@ const (
 	shorter = 3      // bytes by which a copy may end earlier than it could
 	refresh = 48     // copies after which prices are made anew
 	never   = math.MaxUint32 / 2
+
+	// The same for a quick encoder, which does not ask the model for the prices of literals: in headers they take about
+	// five and a half bits.
+	quickEnough = 32
+	anyLiteral  = 11 << priceBits / 2
 )
 
 // node is the cheapest way to a byte.
@@ -31,6 +36,8 @@ type node struct {
 type Encoder struct {
 	finder
 	tries int
+	quick bool
+	long  int // a copy of so many bytes is taken at once
 	model model
 	nodes [window + enough + 1]node
 	reach int // the last node with a price
@@ -73,7 +80,8 @@ func (e *Encoder) begin(src []byte, header bool) {
 
 // Effort is what an encoder may spend on a block.
 type Effort struct {
-	Tries int // earlier places that it compares at each byte
+	Tries int  // earlier places that it compares at each byte
+	Quick bool // all literals have one price, and copies of half the length are taken at once
 	// Most is the length of a block, in bytes, which is of no use. The encoder gives up when the block gets as long, 0
 	// for never.
 	Most int
@@ -95,7 +103,10 @@ func (e *Encoder) Encode(dst, src []byte, f Form, effort Effort) ([]byte, bool) 
 		dst = append(binary.AppendUvarint(dst, uint64(len(f.Table)/f.Size)), f.Table...)
 	}
 	e.begin(src, f.Header)
-	e.tries = effort.Tries
+	e.tries, e.quick, e.long = effort.Tries, effort.Quick, enough
+	if e.quick {
+		e.long = quickEnough
+	}
 	m := &e.model
 	m.reset(f.Unit, len(src))
 	p := start(f.Unit)
@@ -161,14 +172,14 @@ func (e *Encoder) parse(at int, p position) {
 // look offers all steps from node i, which is byte pos, unless it returns a copy that is taken at once. It inserts the
 // byte.
 func (e *Encoder) look(i, pos int) (long step) {
-	e.found = e.find(e.found[:0], pos, e.tries)
+	e.found = e.find(e.found[:0], pos, e.tries, e.long)
 	e.insert(pos)
 	isCopy := e.offerLiteral(i, pos)
 	copied := e.nodes[i].price + price1(isCopy)
 	if long = e.offerAgain(i, pos, copied); long.n > 0 {
 		return long
 	}
-	if k := len(e.found); k > 0 && e.found[k-1].n >= enough {
+	if k := len(e.found); k > 0 && e.found[k-1].n >= e.long {
 		return step{n: int32(e.found[k-1].n), kind: match, dist: e.found[k-1].dist}
 	}
 	e.offerMatches(i, copied)
@@ -190,8 +201,12 @@ func (e *Encoder) offer(to int, price uint32, s step) {
 func (e *Encoder) offerLiteral(i, pos int) arith.Prob {
 	m, n := &e.model, &e.nodes[i]
 	isCopy := m.copies[n.history][m.column(pos-e.base)]
-	x := m.context(e.buf, e.base, pos, &n.position)
-	e.offer(i+1, n.price+price0(isCopy)+m.literalPrice(&x, uint32(e.buf[pos])), step{n: 1, kind: literal})
+	cost := uint32(anyLiteral)
+	if !e.quick {
+		x := m.context(e.buf, e.base, pos, &n.position)
+		cost = m.literalPrice(&x, uint32(e.buf[pos]))
+	}
+	e.offer(i+1, n.price+price0(isCopy)+cost, step{n: 1, kind: literal})
 	return isCopy
 }
 
@@ -206,7 +221,7 @@ func (e *Encoder) offerAgain(i, pos int, copied uint32) (long step) {
 		}
 		s := step{kind: again, rank: uint8(k)}
 		c := int32(kernels.CommonPrefix(e.buf[from:], e.buf[pos:]))
-		if c >= enough {
+		if int(c) >= e.long {
 			if s.n = c; s.n > long.n {
 				long = s
 			}

@@ -51,8 +51,8 @@ func (f *finder) insert(at int) {
 }
 
 // find appends the nearest occurrences of the bytes at a place, each longer than the one before it. It compares tries
-// places of a chain.
-func (f *finder) find(out []found, at, tries int) []found {
+// places of a chain, until one is long.
+func (f *finder) find(out []found, at, tries, long int) []found {
 	b := f.buf[at:]
 	if len(b) < 4 {
 		return out
@@ -72,7 +72,7 @@ func (f *finder) find(out []found, at, tries int) []found {
 	try(f.head3[hash3(b)])
 	place := f.head4[hash4(b)]
 	for range tries {
-		if place == 0 || best >= min(len(b), enough) {
+		if place == 0 || best >= min(len(b), long) {
 			break
 		}
 		if j := int(place) - 1; f.buf[j+best] == b[best] {

@@ -53,7 +53,7 @@ var plain = Form{Unit: 1, Size: 1}
 // encode returns dst and a block.
 func encode(t testing.TB, e *Encoder, dst, src []byte, f Form, tries int) []byte {
 	t.Helper()
-	coded, ok := e.Encode(dst, src, f, Effort{Tries: tries})
+	coded, ok := e.Encode(dst, src, f, Effort{Tries: tries, Quick: tries == 1})
 	require.True(t, ok)
 	return coded
 }
@@ -65,7 +65,7 @@ func TestGivingUp(t *testing.T) {
 		b = b[:min(len(b), 8*window)]
 		whole := encode(t, new(Encoder), nil, b, plain, 8)
 		for _, most := range []int{1, max(1, len(whole)/2), len(whole) - 1, len(whole), len(whole) + 1, 2 * len(whole), 4 * len(whole)} {
-			coded, ok := e.Encode([]byte("before"), b, plain, Effort{8, most})
+			coded, ok := e.Encode([]byte("before"), b, plain, Effort{Tries: 8, Most: most})
 			require.True(t, bytes.HasPrefix(coded, []byte("before")))
 			if ok {
 				require.Equal(t, whole, coded[6:], "sample %d", i)

@@ -32,9 +32,21 @@ type model struct {
 
 	shift  int
 	tables [3][]arith.Prob // of order1, order2 and guess
+	coded  []coded         // literals that have changed the tables
+	full   bool            // coded lacks some
 	agree  [kinds][3][1 << byteBits]arith.Prob
 	weight [kinds][MaxUnit][4]arith.Weight
 }
+
+// coded is a literal, and what its probabilities in the tables depend on.
+type coded struct {
+	keys [3]uint32
+	v    byte
+}
+
+// mostCoded is how many literals a model remembers. After more of them, copying whole tables takes less time than
+// finding what they have changed.
+const mostCoded = 1 << 10
 
 // reset prepares the model for a block of n bytes.
 func (m *model) reset(unit, n int) {
@@ -55,11 +67,7 @@ func (m *model) reset(unit, n int) {
 	if n > smallLen {
 		hash = largeHash
 	}
-	m.shift = 32 - hash
-	for i := range m.tables {
-		m.tables[i] = entropy.Grow(m.tables[i], 1<<hash)
-		arith.Reset(m.tables[i])
-	}
+	m.resetTables(hash)
 	for i := range m.agree {
 		for j := range m.agree[i] {
 			arith.Reset(m.agree[i][j][:])
@@ -68,6 +76,28 @@ func (m *model) reset(unit, n int) {
 			m.weight[i][j] = [4]arith.Weight{weight, weight, weight, weight}
 		}
 	}
+}
+
+// resetTables makes the probabilities of 2^hash contexts those of the beginning. Blocks of few literals change few of
+// them.
+func (m *model) resetTables(hash int) {
+	if m.full || m.shift != 32-hash {
+		m.shift = 32 - hash
+		for i := range m.tables {
+			m.tables[i] = entropy.Grow(m.tables[i], 1<<hash)
+			arith.Reset(m.tables[i])
+		}
+	} else {
+		for _, l := range m.coded {
+			for node := uint32(l.v) | 1<<byteBits; node > 1; {
+				node >>= 1
+				for i, key := range l.keys {
+					m.prob(i, key, node).Reset()
+				}
+			}
+		}
+	}
+	m.coded, m.full = m.coded[:0], false
 }
 
 // column returns the place of a byte of the block in its unit.
@@ -121,7 +151,11 @@ func (m *model) literal(c *arith.Coder, x *context, v uint32) uint32 {
 		p0, p1, p2, p3 := m.probs(x, node, i)
 		node = node<<1 | uint32(c.Mix4(w, p0, p1, p2, p3, int(v>>i&1), speed))
 	}
-	return node - 1<<byteBits
+	v = node - 1<<byteBits
+	if m.full = m.full || len(m.coded) == mostCoded; !m.full {
+		m.coded = append(m.coded, coded{x.keys, byte(v)})
+	}
+	return v
 }
 
 // Numbers are coded as a slot, which tells how many bits they have and the bit below the highest, and the bits below
