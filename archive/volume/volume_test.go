@@ -498,3 +498,29 @@ func (s *sparse) ReadAt(p []byte, off int64) (int, error) {
 	}
 	return len(p), nil
 }
+
+// TestReadBack changes bytes of a volume and finds all changes.
+func TestReadBack(t *testing.T) {
+	var b bytes.Buffer
+	w := NewWriter(&b, packed)
+	defer w.Abort()
+	for _, m := range sample() {
+		m.Size = min(m.Size, 1000)
+		require.NoError(t, w.Add(&m.Entry, bytes.NewReader(m.data)))
+	}
+	size, err := w.Finish()
+	require.NoError(t, err)
+	require.NoError(t, w.ReadBack(t.Context(), bytes.NewReader(b.Bytes()), size))
+
+	for i := int64(0); i < size; i += 7 {
+		bad := bytes.Clone(b.Bytes())
+		bad[i]++
+		require.ErrorIs(t, w.ReadBack(t.Context(), bytes.NewReader(bad), size), ErrCorrupt)
+	}
+	require.ErrorIs(t, w.ReadBack(t.Context(), bytes.NewReader(b.Bytes()[:size-2000]), size-2000), ErrCorrupt)
+	other := write(t, file1("a", 3))
+	require.ErrorIs(t, w.ReadBack(t.Context(), bytes.NewReader(other), int64(len(other))), ErrCorrupt)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, w.ReadBack(ctx, bytes.NewReader(b.Bytes()), size), context.Canceled)
+}

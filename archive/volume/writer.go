@@ -3,15 +3,19 @@ package volume
 import (
 	"archive/tar"
 	"bufio"
+	"bytes"
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"hash"
 	"hash/crc32"
 	"io"
 	"strings"
 	"time"
 
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
+	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
 // Writer writes a volume. It only appends. It is not safe for concurrent use.
@@ -27,20 +31,22 @@ type Writer struct {
 
 // counted counts what is written.
 type counted struct {
-	w io.Writer
-	n int64
+	w   io.Writer
+	n   int64
+	sum hash.Hash // SHA-256
 }
 
 func (c *counted) Write(p []byte) (int, error) {
 	n, err := c.w.Write(p)
 	c.n += int64(n)
+	c.sum.Write(p[:n])
 	return n, err
 }
 
 // NewWriter begins a volume that is packed at a time, which it keeps in seconds. The caller must call Finish or Abort.
 // Errors of w come from the other methods.
 func NewWriter(w io.Writer, packed time.Time) *Writer {
-	v := &Writer{out: counted{w: w}, packed: packed}
+	v := &Writer{out: counted{w: w, sum: sha256.New()}, packed: packed}
 	v.tar = tar.NewWriter(&v.out)
 	v.err = v.tar.WriteHeader(&tar.Header{Typeflag: tar.TypeXGlobalHeader, Name: "pax_global_header", PAXRecords: map[string]string{"comment": comment}})
 	return v
@@ -136,6 +142,29 @@ func (v *Writer) Finish() (int64, error) {
 	}
 	v.Abort()
 	return v.out.n, v.err
+}
+
+// ReadBack reads a volume of size bytes that Finish has completed, from front to back. It returns ErrCorrupt unless it has
+// all bytes that were written, and the index leads to the headers of all members.
+func (v *Writer) ReadBack(ctx context.Context, r io.ReaderAt, size int64) error {
+	sum := sha256.New()
+	if _, err := io.Copy(sum, io.NewSectionReader(ioat.Bind(ctx, r), 0, size)); err != nil {
+		return err
+	}
+	if found, expected := sum.Sum(nil), v.out.sum.Sum(nil); size != v.out.n || !bytes.Equal(found, expected) {
+		return corrupt("expected %d bytes with SHA-256 %x, found %d with %x", v.out.n, expected, size, found)
+	}
+	back, err := Open(ctx, r, size)
+	if err != nil {
+		return err
+	}
+	defer back.Close()
+	for _, err := range back.verify(ctx, false) {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Abort frees what the Writer holds. It does nothing after Finish.

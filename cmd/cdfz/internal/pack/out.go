@@ -42,6 +42,11 @@ type target interface {
 	Abort()
 }
 
+// readBack is a target that can be read before it appears.
+type readBack interface {
+	ReadBack(ctx context.Context, w *volume.Writer, size int64) error
+}
+
 // memberError is an error of a member which is left out.
 type memberError struct{ error }
 
@@ -187,6 +192,9 @@ func (o *output) finish(ctx context.Context) error {
 	}
 	members := o.w.Members()
 	size, err := o.w.Finish()
+	if s, ok := o.sink.(readBack); ok && err == nil { // a store compares the checksum of each part
+		err = s.ReadBack(ctx, o.w, size)
+	}
 	if err == nil {
 		err = o.sink.Commit(ctx)
 	}

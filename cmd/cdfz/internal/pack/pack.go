@@ -63,13 +63,13 @@ func Command(run *cli.Run) *cobra.Command {
 		Long: `Puts all that is below FOLDER into volumes: archives, other files, folders and links, each
 complete and untouched. A volume is a tar file, not compressed, that any tar lists and extracts.
 An index at its end makes it a folder for cdfz: VOLUME.tar/a/b.nc.cdfz is a path for verbs that
-read, and with s3:// or https:// a URL. mount and run show it as one file.
+read, and with s3:// or https:// a URL. mount, run and serve show it as a folder.
 
 With -o DIR/, volumes are 0001.tar, 0002.tar, … in that folder, of at most --size bytes each. With
 -o s3://BUCKET/PREFIX/ they are objects, each of one multipart upload. A member that is larger than
 --size has a volume of its own. Other names, and -, are one volume.
 
-A volume appears complete or not at all, and is never changed. A run into a folder that has volumes
+A volume is read back before it appears, complete or not at all, and is never changed. A run into a folder that has volumes
 adds others after them, with what they do not have: members are passed over whose kind, size, time,
 mode and owner are those of the last volume that has them. So a run that was killed is repeated in
 the same way. What is deleted in FOLDER stays in the volumes.

@@ -536,9 +536,21 @@ func (f *Finder) listing(url string) *s3.Listing {
 	return s3.NewListing(url)
 }
 
-// CopyVolume writes a volume with the members of another one and a new index. It returns the number of members and
-// the length in bytes.
-func (n *Inputs) CopyVolume(ctx context.Context, name string, dst io.Writer) (members, size int64, err error) {
+// ReadBack reads a volume of size bytes that w has written to the sink, before it appears. Standard output cannot be read.
+func (s *Sink) ReadBack(ctx context.Context, w *volume.Writer, size int64) error {
+	f := s.File()
+	if f == nil {
+		return nil
+	}
+	if err := w.ReadBack(ctx, f, size); err != nil {
+		return fmt.Errorf("reading back: %w", err)
+	}
+	return nil
+}
+
+// CopyVolume writes a volume with the members of another one and a new index, and reads it back. It returns the number of
+// members and the length in bytes.
+func (n *Inputs) CopyVolume(ctx context.Context, name string, dst *Sink) (members, size int64, err error) {
 	i, err := n.useVolume(ctx, File{Name: name})
 	if err != nil {
 		return 0, 0, err
@@ -570,6 +582,8 @@ func (n *Inputs) CopyVolume(ctx context.Context, name string, dst io.Writer) (me
 		}
 	}
 	members = w.Members()
-	size, err = w.Finish()
+	if size, err = w.Finish(); err == nil {
+		err = dst.ReadBack(ctx, w, size)
+	}
 	return members, size, err
 }
