@@ -19,8 +19,9 @@ import (
 const maxOpenVolumes = 16
 
 // Volumes returns a file system in which the volumes of another one are folders with their members. Volumes are recognized by
-// their names, which end in [volume.Suffix], and by their bytes. Files of fsys must implement io.ReaderAt. The headers of a
-// volume whose end is damaged are read, for which report is called unless it is nil. It is safe for concurrent use if fsys is.
+// their names, which end in [volume.Suffix], and by their bytes. Files of fsys must implement io.ReaderAt. Of a volume
+// whose end is damaged, the headers are read, and report is called; if report is nil, it stays a file. It is safe for
+// concurrent use if fsys is.
 func Volumes(fsys fs.FS, report func(name string, err error)) fs.ReadLinkFS {
 	not, _ := lru.New[Ident, bool](maxKinds) // fails for no size only
 	return &volumes{fsys, report, not, kept.New[Ident, *openVolume](kept.Limits{Idle: int(min(maxOpenVolumes, max(1, kept.MaxOpen()/16))), Time: idleTime})}
@@ -90,8 +91,11 @@ func (v *volumes) openFile(name string, f fs.File) (*openVolume, error) {
 	ctx := context.Background()
 	vol, err := volume.Open(ctx, r, info.Size())
 	if errors.Is(err, archive.ErrCorrupt) {
+		if v.report == nil {
+			return nil, volume.ErrNotVolume
+		}
 		why := err
-		if vol, err = volume.Rebuild(ctx, r, info.Size(), why); err == nil && v.report != nil {
+		if vol, err = volume.Rebuild(ctx, r, info.Size(), why); err == nil {
 			v.report(name, why)
 		}
 	}
@@ -116,8 +120,29 @@ func (v *volumes) split(name string) (i *volumeItem, rest string) {
 	return nil, ""
 }
 
+// VolumeOf returns the identity of the volume that a description in a file system of Volumes is of, or of a member of
+// which it is.
+func VolumeOf(info fs.FileInfo) (id Ident, ok bool) {
+	switch info := info.(type) {
+	case volumeInfo:
+		return info.id, true
+	case memberInfo:
+		return info.id, true
+	}
+	return id, false
+}
+
+// memberInfo describes a member of a volume.
+type memberInfo struct {
+	fs.FileInfo
+	id Ident // of the volume
+}
+
 // volumeInfo describes a volume as a folder.
-type volumeInfo struct{ fs.FileInfo }
+type volumeInfo struct {
+	fs.FileInfo
+	id Ident
+}
 
 func (i volumeInfo) Mode() fs.FileMode { // who may read it may search it
 	m := i.FileInfo.Mode().Perm() &^ 0o222
@@ -126,7 +151,7 @@ func (i volumeInfo) Mode() fs.FileMode { // who may read it may search it
 func (i volumeInfo) IsDir() bool { return true }
 
 // at calls use with the file system that a name leads to, and its name there.
-func at[T any](v *volumes, name string, use func(fsys fs.FS, name string, in *openVolume) (T, error)) (T, error) {
+func at[T any](v *volumes, name string, use func(fsys fs.FS, name string, in *volumeItem) (T, error)) (T, error) {
 	var none T
 	if !fs.ValidPath(name) {
 		return none, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
@@ -136,7 +161,7 @@ func at[T any](v *volumes, name string, use func(fsys fs.FS, name string, in *op
 		return use(v.fsys, name, nil)
 	}
 	defer v.open.Release(i)
-	return use(i.Value.FS(context.Background()), rest, i.Value)
+	return use(i.Value.FS(context.Background()), rest, i)
 }
 
 // Stat implements fs.StatFS.
@@ -146,11 +171,14 @@ func (v *volumes) Stat(name string) (fs.FileInfo, error) { return v.info(name, f
 func (v *volumes) Lstat(name string) (fs.FileInfo, error) { return v.info(name, fs.Lstat) }
 
 func (v *volumes) info(name string, stat func(fs.FS, string) (fs.FileInfo, error)) (fs.FileInfo, error) {
-	return at(v, name, func(fsys fs.FS, rest string, in *openVolume) (fs.FileInfo, error) {
+	return at(v, name, func(fsys fs.FS, rest string, in *volumeItem) (fs.FileInfo, error) {
 		if in != nil && rest == "." {
-			return volumeInfo{in.info}, nil
+			return volumeInfo{in.Value.info, in.Key}, nil
 		}
 		info, err := stat(fsys, rest)
+		if err == nil && in != nil {
+			info = memberInfo{info, in.Key}
+		}
 		return info, renamed(err, rest, name)
 	})
 }
@@ -166,7 +194,7 @@ func renamed(err error, part, name string) error {
 
 // ReadLink implements fs.ReadLinkFS.
 func (v *volumes) ReadLink(name string) (string, error) {
-	return at(v, name, func(fsys fs.FS, rest string, _ *openVolume) (string, error) {
+	return at(v, name, func(fsys fs.FS, rest string, _ *volumeItem) (string, error) {
 		target, err := fs.ReadLink(fsys, rest)
 		return target, renamed(err, rest, name)
 	})
@@ -174,8 +202,18 @@ func (v *volumes) ReadLink(name string) (string, error) {
 
 // ReadDir implements fs.ReadDirFS.
 func (v *volumes) ReadDir(name string) ([]fs.DirEntry, error) {
-	list, err := at(v, name, func(fsys fs.FS, rest string, _ *openVolume) ([]fs.DirEntry, error) {
+	list, err := at(v, name, func(fsys fs.FS, rest string, in *volumeItem) ([]fs.DirEntry, error) {
 		list, err := fs.ReadDir(fsys, rest)
+		for n := range list {
+			if in == nil {
+				break
+			}
+			info, err := list[n].Info()
+			if err != nil {
+				return nil, err
+			}
+			list[n] = fs.FileInfoToDirEntry(memberInfo{info, in.Key})
+		}
 		return list, renamed(err, rest, name)
 	})
 	for n, e := range list {
@@ -183,7 +221,7 @@ func (v *volumes) ReadDir(name string) ([]fs.DirEntry, error) {
 			continue
 		}
 		if i, err := v.use(path.Join(name, e.Name())); err == nil {
-			list[n] = fs.FileInfoToDirEntry(volumeInfo{i.Value.info})
+			list[n] = fs.FileInfoToDirEntry(volumeInfo{i.Value.info, i.Key})
 			v.open.Release(i)
 		}
 	}
@@ -214,7 +252,7 @@ func (v *volumes) Open(name string) (fs.File, error) {
 	info, err := f.Stat()
 	if err == nil && info.IsDir() {
 		if rest == "." {
-			info = volumeInfo{i.Value.info}
+			info = volumeInfo{i.Value.info, i.Key}
 		}
 		v.open.Release(i)
 		return &dir{File: statted{f, info}, name: name, read: v.ReadDir}, nil
@@ -240,6 +278,15 @@ type member struct {
 	io.Seeker
 	pool *kept.Pool[Ident, *openVolume]
 	item *volumeItem
+}
+
+// Stat implements fs.File.
+func (m *member) Stat() (fs.FileInfo, error) {
+	info, err := m.File.Stat()
+	if err == nil && m.item != nil {
+		info = memberInfo{info, m.item.Key}
+	}
+	return info, err
 }
 
 // Close ends the use of the volume.

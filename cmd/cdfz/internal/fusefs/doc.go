@@ -1,7 +1,9 @@
 // Package fusefs shows a folder of archives as a folder of the original netCDF files: a
 // read-only FUSE file system. The archive x.nc.cdfz appears as x.nc, with the size of
 // the image, and the times, owner and permissions of the archive. The description x.ncml
-// of joined files appears as x.nc, too, but not for other users. Everything else appears
+// of joined files appears as x.nc, too, but not for other users. A volume appears as a
+// folder with the originals in it: its members have its owner and rights, since who may read
+// it may read them. One whose end is damaged stays a file. Everything else appears
 // unchanged.
 //
 // [Mount] mounts a folder for everybody. [MountDevice] and [Serve] mount it in one mount namespace,
@@ -47,7 +49,7 @@ type Options struct {
 var (
 	// ErrNoFUSE reports a system or a container without FUSE.
 	ErrNoFUSE = errors.New("there is no /dev/fuse")
-	ErrSource = errors.New("expected a folder, an archive named *.cdfz, or joined files named *.ncml")
+	ErrSource = errors.New("expected a folder, an archive named *.cdfz, a volume named *.tar, or joined files named *.ncml")
 	ErrTarget = errors.New("expected a folder to mount on")
 	ErrInside = errors.New("the mount point lies inside the source")
 	ErrStale  = errors.New("an earlier mount has lost its server: unmount it with umount")

@@ -21,6 +21,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/archive/archivefs"
 )
 
 const (
@@ -123,10 +124,26 @@ func newTree(src string, o *Options) (*tree, error) {
 		return nil, pathError(src, err)
 	}
 	t.device = uint64(here.Dev)
+	if isVolumeName(s.only) {
+		info, err := s.onlyVolume()
+		if err != nil {
+			s.root.Close()
+			return nil, pathError(src, err)
+		}
+		id, _ := archivefs.VolumeOf(info)
+		t.only = t.openVolume(s.only, id, info.Sys().(*syscall.Stat_t))
+		t.only.only = s.only
+	}
 	return t, nil
 }
 
-func (t *tree) top() fs.InodeEmbedder { return t.node(true) }
+// top returns the node of the source.
+func (t *tree) top() fs.InodeEmbedder {
+	if t.only != nil {
+		return &volumeFolder{t: t, in: t.only, attr: t.only.attr}
+	}
+	return t.node(true)
+}
 
 // options are those of the mount. Root passes flags to the kernel, other users words to
 // fusermount3.

@@ -23,20 +23,23 @@ type (
 type source struct {
 	files
 	*shown
-	others bool // users other than the server's read, too
+	volumes fs.ReadLinkFS // the files, with volumes as folders
+	only    string        // the volume that is the source, or ""
+	others  bool          // users other than the server's read, too
 }
 
 // found is a file of the source under a name of the mount.
 type found struct {
 	*archivefs.Found
-	st  *syscall.Stat_t
-	who uint32 // who may read it, at most
+	st     *syscall.Stat_t
+	who    uint32           // who may read it, at most
+	volume *archivefs.Ident // of a volume, which appears as a folder
 }
 
 // openSource opens a folder or an archive.
 func openSource(src string, cache *archive.Cache, o *Options) (*source, error) {
 	root, only, err := archivefs.OpenRoot(src)
-	if err == nil && only != "" && !strings.HasSuffix(only, archive.Suffix) && (o.AllowOther || !joinedfiles.Is(only)) {
+	if err == nil && only != "" && !isVolumeName(only) && !strings.HasSuffix(only, archive.Suffix) && (o.AllowOther || !joinedfiles.Is(only)) {
 		root.Close()
 		err = archivefs.ErrSource
 	}
@@ -48,12 +51,15 @@ func openSource(src string, cache *archive.Cache, o *Options) (*source, error) {
 	}
 	f := files{root.Root}
 	opts := &archive.OpenOptions{Shared: cache, Workers: o.Workers, Index: archivefs.IndexPages, BlockMemory: archivefs.BlockMemory}
-	s := &source{f, archivefs.New(f.top(), opts), o.AllowOther}
+	volumes := archivefs.Volumes(f.top(), nil)
+	s := &source{f, archivefs.New(volumes, opts), volumes, "", o.AllowOther}
 	s.WithArchives, s.Links, s.Only = o.WithArchives, true, only
 	if !o.AllowOther { // others could read members that they may not
 		s.Joined = joinedfiles.Rules(*opts)
 	}
-	if only != "" {
+	if isVolumeName(only) {
+		s.Only, s.only = "", only
+	} else if only != "" {
 		f, err := s.Probe(only)
 		if err == nil && !f.Image {
 			err = archive.ErrNotArchive
@@ -80,7 +86,12 @@ func (s *source) find(p place, base string) (found, error) {
 	if err != nil {
 		return found{}, err
 	}
-	out := found{f, f.Info.Sys().(*syscall.Stat_t), everybody}
+	out := found{f, f.Info.Sys().(*syscall.Stat_t), everybody, nil}
+	if !f.Image {
+		if out.volume, err = s.volumeAt(f.Name, f.Info); err != nil {
+			return found{}, err
+		}
+	}
 	if f.Link && s.others {
 		file, now, err := s.open(f.Name)
 		if err != nil {
@@ -96,7 +107,18 @@ func (s *source) find(p place, base string) (found, error) {
 }
 
 // list returns the entries of a folder.
-func (s *source) list(p place) ([]fs.DirEntry, error) { return s.At(p, p.name).ReadDir(".") }
+func (s *source) list(p place) ([]fs.DirEntry, error) {
+	list, err := s.At(p, p.name).ReadDir(".")
+	for i, e := range list {
+		if !e.Type().IsRegular() || !isVolumeName(e.Name()) {
+			continue
+		}
+		if info, err := fs.Stat(s.volumes, p.path(e.Name())); err == nil && info.IsDir() {
+			list[i] = fs.FileInfoToDirEntry(info)
+		}
+	}
+	return list, err
+}
 
 // typeBits returns the type of a file as in st_mode, or 0 for one that readers of a folder must
 // look at.

@@ -24,8 +24,9 @@ type tree struct {
 	source  *source
 	streams *streams
 	active  active
-	device  uint64 // of the source's root
-	lists   bool   // access control lists are shown
+	device  uint64     // of the source's root
+	only    *volumeTop // that is the source, or nil
+	lists   bool       // access control lists are shown
 
 	writable bool // see Serve
 	oneOwner bool // see Options
@@ -53,12 +54,14 @@ type imageNode struct {
 	id   archivefs.Ident
 	attr fuse.Attr
 
-	who uint32 // may read it, at most
+	who    uint32 // may read it, at most
+	member bool   // of a volume: no file of the source is the archive
 }
 
 var (
 	_ fs.NodeLookuper       = (*folder)(nil)
 	_ fs.NodeOpendirHandler = (*folder)(nil)
+	_ lister                = (*folder)(nil)
 	_ fs.FileReaddirenter   = (*listed)(nil)
 	_ fs.FileSeekdirer      = (*listed)(nil)
 	_ fs.FileLookuper       = (*listed)(nil)
@@ -143,6 +146,9 @@ func (d *folder) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*
 	if err != nil {
 		return nil, errno(err)
 	}
+	if f.volume != nil {
+		return t.newVolume(ctx, &d.Inode, t.openVolume(f.Name, *f.volume, f.st), out), 0
+	}
 	if !f.Image {
 		return t.child(ctx, &d.Inode, f.st, out), 0
 	}
@@ -150,7 +156,7 @@ func (d *folder) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*
 	id := fs.StableAttr{Mode: f.st.Mode & syscall.S_IFMT, Ino: t.inode(f.st)}
 	i := f.ID
 	id.Ino ^= imageBit
-	id.Gen = uint64(i.Ctime) ^ bits.RotateLeft64(uint64(i.Mtime), 32) ^ bits.RotateLeft64(uint64(i.Size), 16)
+	id.Gen = gen(i)
 	switch f.who {
 	case owner:
 		id.Ino ^= ownerBit
@@ -206,12 +212,24 @@ func setImage(a *fuse.Attr, ino uint64, size int64) {
 
 // OpendirHandle implements fs.NodeOpendirHandler.
 func (d *folder) OpendirHandle(context.Context, uint32) (fs.FileHandle, uint32, syscall.Errno) {
-	return &listed{d: d}, 0, 0
+	return &listed{t: d.t, d: d}, 0, 0
+}
+
+// entries implements lister.
+func (d *folder) entries() ([]iofs.DirEntry, syscall.Errno) {
+	p, leave, no := d.t.enter(&d.Inode)
+	if no != 0 {
+		return nil, no
+	}
+	defer leave()
+	list, err := d.t.source.list(p)
+	return list, errno(err)
 }
 
 // listed is an open folder. The library uses it from one goroutine at a time.
 type listed struct {
-	d      *folder
+	t      *tree
+	d      lister
 	list   []fuse.DirEntry
 	closed map[string]bool // joined files that were not opened for the list
 	read   bool            // list was read
@@ -235,16 +253,10 @@ func (l *listed) Readdirent(context.Context) (*fuse.DirEntry, syscall.Errno) {
 }
 
 func (l *listed) load() syscall.Errno {
-	t := l.d.t
-	t.active.touch()
-	p, leave, no := t.enter(&l.d.Inode)
+	l.t.active.touch()
+	list, no := l.d.entries()
 	if no != 0 {
 		return no
-	}
-	defer leave()
-	list, err := t.source.list(p)
-	if err != nil {
-		return errno(err)
 	}
 	l.list, l.closed = make([]fuse.DirEntry, len(list)), map[string]bool{}
 	for i, e := range list {
@@ -300,8 +312,10 @@ func (t *tree) attr(n *fs.Inode, out *fuse.AttrOut) syscall.Errno {
 }
 
 // Statfs describes the file system of the source.
-func (d *folder) Statfs(_ context.Context, out *fuse.StatfsOut) syscall.Errno {
-	f, err := d.t.source.root.Open(".")
+func (d *folder) Statfs(_ context.Context, out *fuse.StatfsOut) syscall.Errno { return d.t.statfs(out) }
+
+func (t *tree) statfs(out *fuse.StatfsOut) syscall.Errno {
+	f, err := t.source.root.Open(".")
 	if err != nil {
 		return errno(err)
 	}
@@ -461,7 +475,7 @@ func (o *other) Getxattr(_ context.Context, attr string, dest []byte) (uint32, s
 
 // Getxattr implements fs.NodeGetxattrer.
 func (n *imageNode) Getxattr(_ context.Context, attr string, dest []byte) (uint32, syscall.Errno) {
-	if attr != accessACL || !n.t.lists || n.who != everybody {
+	if attr != accessACL || !n.t.lists || n.who != everybody || n.member {
 		return viewMark(attr, dest)
 	}
 	f, st, err := n.t.source.open(n.name)

@@ -88,7 +88,7 @@ func (t *tree) entries(n *fs.Inode) (*entries, syscall.Errno) {
 }
 
 // change opens the folder of a node to change the entry of a name. It fails with EROFS if
-// the name belongs to an original, or to an archive that is not shown.
+// the name belongs to an original, to an archive that is not shown, or to a volume.
 func (t *tree) change(n *fs.Inode, name string) (*entries, syscall.Errno) {
 	e, no := t.entries(n)
 	if no != 0 {
@@ -104,7 +104,7 @@ func (t *tree) change(n *fs.Inode, name string) (*entries, syscall.Errno) {
 func (t *tree) changeable(p place, name string) syscall.Errno {
 	f, err := t.source.find(p, name)
 	switch {
-	case err == nil && !f.Image:
+	case err == nil && !f.Image && f.volume == nil:
 		return 0
 	case err == nil:
 		return syscall.EROFS
@@ -247,7 +247,10 @@ func (d *writableFolder) remove(name string, flags int) syscall.Errno {
 // Rename implements fs.NodeRenamer.
 func (d *writableFolder) Rename(_ context.Context, name string, newParent fs.InodeEmbedder, newName string, flags uint32) syscall.Errno {
 	to, ok := newParent.(*writableFolder)
-	if !ok || flags&^(unix.RENAME_NOREPLACE|unix.RENAME_EXCHANGE) != 0 {
+	if !ok { // a folder of a volume
+		return syscall.EROFS
+	}
+	if flags&^(unix.RENAME_NOREPLACE|unix.RENAME_EXCHANGE) != 0 {
 		return syscall.EINVAL
 	}
 	from, no := d.t.change(&d.Inode, name)
@@ -425,6 +428,9 @@ func (n *fixedImage) Access(_ context.Context, mask uint32) syscall.Errno {
 	n.t.active.touch()
 	if mask&unix.W_OK != 0 {
 		return syscall.EROFS
+	}
+	if n.member {
+		return n.t.accessMember(&n.attr, mask)
 	}
 	f, _, err := n.t.source.open(n.name)
 	if err != nil {

@@ -32,6 +32,8 @@ appears as x.nc, read-only, with the size and the time of the original. CDO, NCO
 ncdump and every other program can read it. All other files appear unchanged. New and
 replaced archives appear at once.
 
+A volume, which cdfz pack makes, appears as a folder with the originals in it. SRC may be one, too.
+
 A description x.ncml, which cdfz join makes, appears as the one file x.nc if its members lie
 below SRC, but not with --allow-other.
 

@@ -46,11 +46,12 @@ func Command(run *cli.Run) *cobra.Command {
 		Short: "Run a command that sees the original files of archives",
 		Long: `Runs CMD. In the working folder, or in the folders that --folder names, and below, CMD
 sees the original x.nc in the place of each archive x.nc.cdfz, and one file x.nc in the
-place of each x.ncml that cdfz join has made. Nothing is unpacked to disk.
+place of each x.ncml that cdfz join has made. Volumes of cdfz pack are folders with the originals in
+them. Nothing is unpacked to disk.
 Other programs do not see the originals. CDO, NCO, Ferret, Python and scripts run unchanged.
 
 CMD can create, change and delete all other files as always, such as its output beside the
-input. Originals cannot be changed or deleted: "Read-only file system".
+input. Originals and volumes cannot be changed or deleted: "Read-only file system".
 
 Streams, environment, user, working folder, exit code and signals are as without cdfz run.
 The exit code is 127 if CMD is not found, 126 if it cannot be started, and 1 or 2 if
