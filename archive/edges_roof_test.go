@@ -44,9 +44,9 @@ var roof = map[string][]string{
 	"formats/hdf5":    {},                                       // the format, for any data
 	"formats/netcdf4": {"archive", "cdf3", "./formats/hdf5", "filters", "internal/ioat", "internal/pipeline"},
 	"formats/refs":    {"archive", "archive/joined", "filters", "internal/atomicfile", "./parquet"},
-	"formats/zarr":    {"archive", "cdf3", "filters", "filters/all", "internal/atomicfile"},                                                                           // writes blosc
-	"fusefs":          {"archive", "archive/archivefs", "archive/archivefs/joinedfiles", "internal/ahead", "internal/nofollow", "internal/retry", "internal/storage"}, // mount and run
-	"parquet":         {"internal/ioat"},                                                                                                                              // cataloguefile and references
+	"formats/zarr":    {"archive", "cdf3", "filters", "filters/all", "internal/atomicfile"},                                                                                             // writes blosc
+	"fusefs":          {"archive", "archive/archivefs", "archive/archivefs/joinedfiles", "archive/volume", "internal/ahead", "internal/nofollow", "internal/retry", "internal/storage"}, // mount and run
+	"parquet":         {"internal/ioat"},                                                                                                                                                // cataloguefile and references
 
 	// What one verb uses.
 	"gen/cdlgen":  {"cdf3", "filters", "internal/atomicfile", "internal/spec"},
