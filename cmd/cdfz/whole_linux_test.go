@@ -261,6 +261,16 @@ func TestWholeTree(t *testing.T) {
 		require.Contains(t, out, "archives/1990/hdf5.nc: ok\n")
 		r.does("verify", "-q", "--against", "data", "archives/")
 
+		// A copy by cdfz, of all and of a part.
+		r.does("copy", "-q", "archives", "copied/")
+		r.same("archives/1990/sub", "copied/1990/sub")
+		r.does("verify", "-q", "--against", "data", "copied/")
+		r.does("restore", "-q", "-o", "back3/", "copied/")
+		r.same("data", "back3")
+		r.does("copy", "-q", "archives/1990", "copied1990/")
+		r.does("restore", "-q", "-o", "back1990/", "copied1990/")
+		r.same("data/1990", "back1990")
+
 		// One year.
 		r.does("restore", "-q", "-o", "year/", "archives/1990")
 		r.same("data/1990", "year")
@@ -282,6 +292,14 @@ func TestWholeStore(t *testing.T) {
 	out = s.done("verify", "s3://bucket/run7/")
 	require.Regexp(t, `(?m)^\d+ files: \d+ ok, 0 damaged`, out)
 	s.done("verify", "-q", "--against", "data", "s3://bucket/run7/")
+
+	// Copies to a store, and from there to a disk, hold the tree.
+	s.done("copy", "-q", "s3://bucket/run7/", "s3://bucket/copy/")
+	s.done("verify", "-q", "--against", "data", "s3://bucket/copy/")
+	s.done("copy", "-q", "s3://bucket/copy/", "copied/")
+	s.done("verify", "-q", "--against", "data", "copied/")
+	s.done("restore", "-q", "-o", "back2/", "copied/")
+	r.same("data", "back2")
 
 	// The catalogue has files of every kind.
 	s.done("catalogue", "-q", "-o", "cat.parquet", "s3://bucket/run7/")

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -175,7 +174,7 @@ func (v *archiver) copyPlain(ctx context.Context, w *work, d protect.Decision) e
 	if dst.Clone(w.in.File) {
 		w.rep.SHA256, err = v.sumOf(ctx, w)
 	} else {
-		w.rep.SHA256, err = copySum(ctx, dst, w.in, step)
+		w.rep.SHA256, err = fileio.CopySum(ctx, dst, w.in.R, w.in.Size, step)
 	}
 	if err == nil && !v.noCheck {
 		var got string
@@ -197,33 +196,6 @@ func (v *archiver) copyPlain(ctx context.Context, w *work, d protect.Decision) e
 	}
 	w.rep.Seconds = display.Round(time.Since(start).Seconds(), 6)
 	return nil
-}
-
-// copySum copies an input, and returns its SHA-256 in hexadecimal.
-func copySum(ctx context.Context, dst io.Writer, in *fileio.Input, step func(int64)) (string, error) {
-	sum := sha256.New()
-	buf := make([]byte, min(max(in.Size, 1), 1<<20))
-	for off := int64(0); off < in.Size; {
-		if err := ctx.Err(); err != nil {
-			return "", err
-		}
-		n, err := in.R.ReadAt(buf[:min(int64(len(buf)), in.Size-off)], off)
-		if n == 0 {
-			if err == nil || errors.Is(err, io.EOF) {
-				err = archive.ErrChanged
-			}
-			return "", err
-		}
-		sum.Write(buf[:n])
-		if _, err := dst.Write(buf[:n]); err != nil {
-			return "", err
-		}
-		off += int64(n)
-		if step != nil {
-			step(off)
-		}
-	}
-	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
 // donePlain counts and reports a plain file, or a further name of a file.

@@ -77,6 +77,8 @@ without -F.
 IN may be a folder, or the prefix s3://BUCKET/PREFIX/ of a store. Then all archives in it are copied
 to the same places below OUT, a folder or prefix. OUT may be s3://BUCKET/KEY, too.
 
+Of a folder that archive --whole has made, other files, links and the tree file are copied, too.
+
 With --files-from LIST, OUT is a folder. Archives are copied to archives and classic files to
 classic files, unless --to says otherwise. An OUT that exists is an error of that file, and the
 run goes on.
@@ -222,7 +224,19 @@ func (v *copier) all(ctx context.Context, args []string) {
 		return
 	}
 	v.run.Finder.Current = true
-	files := v.run.Find(ctx, args, fileio.Archives, v.run.Term.FailFile)
+	t, err := v.findTree(ctx, args)
+	if err == nil && t != nil {
+		err = t.write(ctx, v)
+	}
+	if err != nil {
+		v.run.Term.FailFile(terminal.ShowName(args[0]), err)
+		return
+	}
+	pred := fileio.Archives
+	if t != nil {
+		pred = t.selects
+	}
+	files := v.run.Find(ctx, args, pred, v.run.Term.FailFile)
 	defer func() { files.Close() }()
 	if v.run.Select.Balance {
 		v.run.Load(ctx, &files, v.run.Term.FailFile)
@@ -231,7 +245,15 @@ func (v *copier) all(ctx context.Context, args []string) {
 			return
 		}
 	}
-	v.run.Each(ctx, files, func(j *cli.Job) error { return v.one(ctx, j) }, v.run.Term.FailFile)
+	v.run.Each(ctx, files, func(j *cli.Job) error {
+		if e := t.plain(j.Name); e != nil {
+			return v.copyPlain(ctx, j, e)
+		}
+		return v.one(ctx, j)
+	}, v.run.Term.FailFile)
+	if t != nil {
+		t.rest(ctx, v, args[0])
+	}
 }
 
 // one copies a file.
@@ -285,6 +307,8 @@ func (v *copier) report(j *cli.Job, in *fileio.Input, rep *copyReport) {
 	case v.run.Dest.IsStdout():
 	case j.Term.JSON:
 		j.Term.Emit(rep)
+	case rep.To == toPlain:
+		j.Term.Report("%s: %s, as it is", rep.Target, display.Size(rep.Written))
 	case rep.To == toClassic:
 		j.Term.Report("%s: %s", rep.Target, display.Size(rep.Written))
 	default:

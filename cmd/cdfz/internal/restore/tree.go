@@ -2,11 +2,8 @@ package restore
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -262,7 +259,7 @@ func (v *restorer) plain(ctx context.Context, j *cli.Job, sum *restoreSum) error
 	if in.File != nil && dst.Clone(in.File) {
 		got, err = protect.SHA256(ctx, dst.File(), in.Size, nil)
 	} else {
-		got, err = copySum(ctx, dst, in.R, in.Size, j.Term.Step(in.Name, in.Size, 0, 1))
+		got, err = fileio.CopySum(ctx, dst, in.R, in.Size, j.Term.Step(in.Name, in.Size, 0, 1))
 	}
 	if err == nil && e.SHA256 != "" && got != e.SHA256 {
 		err = treefile.Damaged("expected SHA-256 %s, as the tree file lists, found %s", e.SHA256, got)
@@ -280,31 +277,6 @@ func (v *restorer) plain(ctx context.Context, j *cli.Job, sum *restoreSum) error
 		Seconds: display.Round(time.Since(start).Seconds(), 6)}
 	v.restored(j, &rep, sum)
 	return nil
-}
-
-// copySum copies size bytes, and returns their SHA-256 in hexadecimal.
-func copySum(ctx context.Context, dst io.Writer, r io.ReaderAt, size int64, step func(int64)) (string, error) {
-	sum := sha256.New()
-	done := int64(0)
-	_, err := io.CopyBuffer(io.MultiWriter(fileio.CtxWriter{Ctx: ctx, W: dst}, sum, stepWriter{&done, step}), io.NewSectionReader(r, 0, size), make([]byte, min(max(size, 1), 1<<20)))
-	if err == nil && done != size {
-		err = archive.ErrChanged
-	}
-	return hex.EncodeToString(sum.Sum(nil)), err
-}
-
-// stepWriter counts bytes.
-type stepWriter struct {
-	done *int64
-	step func(int64)
-}
-
-func (w stepWriter) Write(p []byte) (int, error) {
-	*w.done += int64(len(p))
-	if w.step != nil {
-		w.step(*w.done)
-	}
-	return len(p), nil
 }
 
 // restTree makes the links and the folders, and sets what folders have, last their times.

@@ -2,12 +2,15 @@ package fileio
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"time"
 
+	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/protect"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
@@ -184,4 +187,29 @@ func (s *Sink) Abort() {
 	if !s.done && (s.file != nil || s.object != nil) {
 		s.t.Targets.taken.free(s.t.Path)
 	}
+}
+
+// CopySum copies size bytes, and returns their SHA-256 in hexadecimal.
+func CopySum(ctx context.Context, dst io.Writer, r io.ReaderAt, size int64, step func(int64)) (string, error) {
+	sum := sha256.New()
+	done := int64(0)
+	_, err := io.CopyBuffer(io.MultiWriter(CtxWriter{Ctx: ctx, W: dst}, sum, stepWriter{&done, step}), io.NewSectionReader(r, 0, size), make([]byte, min(max(size, 1), 1<<20)))
+	if err == nil && done != size {
+		err = archive.ErrChanged
+	}
+	return hex.EncodeToString(sum.Sum(nil)), err
+}
+
+// stepWriter counts bytes.
+type stepWriter struct {
+	done *int64
+	step func(int64)
+}
+
+func (w stepWriter) Write(p []byte) (int, error) {
+	*w.done += int64(len(p))
+	if w.step != nil {
+		w.step(*w.done)
+	}
+	return len(p), nil
 }

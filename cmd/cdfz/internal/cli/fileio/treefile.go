@@ -310,6 +310,15 @@ func (t *Targets) RightsOfAll(rights []*access.Rights, folder string) func(*os.F
 	return l.Set
 }
 
+// RightsLike returns what sets the rights of a copy of a file.
+func (t *Targets) RightsLike(file string) (func(*os.File), error) {
+	r, err := access.OfPath(file)
+	if err != nil {
+		return nil, err
+	}
+	return t.RightsOfAll([]*access.Rights{r}, folderOf(file)), nil
+}
+
 // TreeOf is the tree that a folder or a prefix is, or is a part of.
 type TreeOf struct {
 	Tree   *treefile.Tree

@@ -1,0 +1,241 @@
+package copy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/protect"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/treefile"
+	"github.com/cdfz-format/cdfz/internal/atomicfile"
+	"github.com/cdfz-format/cdfz/internal/s3"
+)
+
+// toPlain is the copy of a file of a whole tree that is kept as it is.
+const toPlain copyKind = "plain"
+
+// tree is the whole tree that IN is, or is a part of.
+type tree struct {
+	*fileio.TreeOf
+	part *treefile.Tree // what is copied, with paths below IN
+}
+
+// findTree finds the tree file of IN. Copies as classic files have none.
+func (v *copier) findTree(ctx context.Context, args []string) (*tree, error) {
+	if v.to == toClassic || len(args) != 1 {
+		return nil, nil
+	}
+	of, err := fileio.FindTree(ctx, args[0])
+	if of == nil || err != nil {
+		return nil, err
+	}
+	t := &tree{TreeOf: of}
+	t.part, err = treefile.New(t.entries(v.run.Select.Chooses))
+	t.part.ByStored("")
+	return t, err
+}
+
+// entries returns the entries of what is copied. A further name of a file outside of IN becomes the first one here.
+func (t *tree) entries(chosen func(rel string) bool) (list []treefile.Entry) {
+	now := map[string]string{} // paths of files here
+	for _, e := range t.Tree.Entries() {
+		if !t.Has(e.Path) {
+			continue
+		}
+		was := e.Path
+		if e.Kind == treefile.HardLink {
+			to, copied := now[e.To]
+			switch {
+			case copied:
+				e.Path, e.To = t.Inner(was), to
+				list = append(list, e)
+				continue
+			case t.Has(e.To): // it is not chosen
+				continue
+			}
+			was = e.To
+			first := *t.Tree.Find(e.To)
+			first.Path, first.At = e.Path, ""
+			e = first
+		}
+		e.Path = t.Inner(e.Path)
+		if e.At != "" {
+			e.At = t.Inner(e.At)
+		}
+		at := e.Stored()
+		if e.Kind == treefile.Link {
+			at = e.Placed()
+		}
+		if e.Kind == treefile.Folder || chosen(at) {
+			now[was] = e.Path
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// inner returns the path of a file below IN.
+func (t *tree) inner(name string) string { return t.Inner(t.RelOf(name)) }
+
+// selects selects the files that hold what the tree has, and archives that it does not know.
+func (t *tree) selects(e fileio.Entry) (string, error) {
+	rel := t.inner(e.Name)
+	if rel == treefile.Name && t.Below == "." {
+		return "tree file", nil
+	}
+	if t.part.ByStored(rel) != nil {
+		return "", nil
+	}
+	base := strings.TrimSuffix(rel, treefile.Suffix)
+	for _, p := range []string{rel, base} {
+		if e := t.part.Find(p); e != nil && e.Kind == treefile.HardLink {
+			return "a further name", nil
+		}
+	}
+	return fileio.Archives(e)
+}
+
+// plain returns the entry of a file that is kept as it is, or nil.
+func (t *tree) plain(name string) *treefile.Entry {
+	if t != nil {
+		if e := t.part.ByStored(t.inner(name)); e != nil && e.Kind == treefile.Plain {
+			return e
+		}
+	}
+	return nil
+}
+
+// write writes the tree file of the copy, before the files.
+func (t *tree) write(ctx context.Context, v *copier) error {
+	var rights func(*os.File)
+	if !s3.IsURL(t.Folder) {
+		var err error
+		if rights, err = v.run.Targets.RightsLike(fileio.TreePath(t.Folder)); err != nil {
+			return err
+		}
+	}
+	_, err := v.run.Targets.UpdateTree(ctx, rights, func(old *treefile.Tree) (*treefile.Tree, error) {
+		merged, _, err := old.Merge(slices.Clone(t.part.Entries()))
+		return merged, err
+	})
+	return err
+}
+
+// rest makes the folders and the links of the copy, where it can have these, and sets the times of folders.
+func (t *tree) rest(ctx context.Context, v *copier, source string) {
+	if s3.IsURL(v.run.Dest.Name) {
+		return
+	}
+	for i := range t.part.Entries() {
+		if ctx.Err() != nil {
+			return
+		}
+		e := &t.part.Entries()[i]
+		var err error
+		switch e.Kind {
+		case treefile.Folder:
+			if !s3.IsURL(source) {
+				err = v.run.Targets.MakeFolder(e.Path, filepath.Join(source, filepath.FromSlash(e.Path)))
+			}
+		case treefile.Link:
+			err = v.run.Targets.MakeLink(e, e.Placed())
+		case treefile.HardLink:
+			first := t.part.Find(e.To)
+			to := e.Path
+			if first.Kind == treefile.Archive {
+				to += treefile.Suffix
+			}
+			_, _, err = v.run.Targets.HardLink(first.Stored(), to)
+		case treefile.Archive, treefile.Plain:
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // the file of a link has failed
+			v.run.Term.FailFile(terminal.ShowName(t.NameOf(e.Path)), err)
+		}
+	}
+	for i := range slices.Backward(t.part.Entries()) {
+		if e := &t.part.Entries()[i]; e.Kind == treefile.Folder {
+			v.run.Targets.SetFolderTime(e)
+		}
+	}
+}
+
+// copyPlain copies a file as it is, and compares it with the tree file.
+func (v *copier) copyPlain(ctx context.Context, j *cli.Job, e *treefile.Entry) error {
+	in, err := v.run.In.OpenFile(ctx, j.File)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	path, err := v.run.Targets.PathOf(j.File, func(s string) (string, error) { return s, nil })
+	if err != nil {
+		return err
+	}
+	if in.Size != e.Size {
+		return treefile.Damaged("expected %d bytes, as the tree file lists, found %d", e.Size, in.Size)
+	}
+	if there, err := v.has(ctx, path, e); there || err != nil {
+		if err == nil {
+			j.Term.PassOver()
+		}
+		return err
+	}
+	start := time.Now()
+	t := j.Target(path, in)
+	t.Decision = protect.Decision{Action: protect.Write}
+	t.Size, t.Sparse, t.Proved, t.Modified = in.Size, atomicfile.SparseAuto, true, e.Modified
+	dst, err := t.Sink(ctx)
+	if err != nil {
+		return err
+	}
+	defer dst.Abort()
+	var sum string
+	if in.File != nil && dst.Clone(in.File) {
+		sum, err = protect.SHA256(ctx, dst.File(), in.Size, nil)
+	} else {
+		sum, err = fileio.CopySum(ctx, dst, in.R, in.Size, j.Term.Step(in.Name, in.Size, 0, 1))
+	}
+	if err == nil && e.SHA256 != "" && sum != e.SHA256 {
+		err = treefile.Damaged("expected SHA-256 %s, as the tree file lists, found %s", e.SHA256, sum)
+	}
+	if err == nil {
+		err = in.Changed()
+	}
+	if err == nil {
+		err = dst.Commit(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	rep := &copyReport{File: terminal.ReportName(j.Name), Target: path, To: toPlain, Size: in.Size, Written: in.Size, Seconds: display.Round(time.Since(start).Seconds(), 6)}
+	v.report(j, in, rep)
+	return nil
+}
+
+// has reports whether a target has the content of a file that is kept as it is. Another file stays, also with -f.
+func (v *copier) has(ctx context.Context, path string, e *treefile.Entry) (bool, error) {
+	if s3.IsURL(path) {
+		return false, nil // the store decides
+	}
+	old, err := fileio.OpenRegular(path, os.O_RDONLY)
+	if err != nil {
+		return false, nil // making the target finds any obstacle
+	}
+	defer old.Close()
+	if old.Size == e.Size && e.SHA256 != "" {
+		sum, err := protect.SHA256(ctx, old.R, old.Size, nil)
+		if sum == e.SHA256 || err != nil {
+			return err == nil, err
+		}
+	}
+	return false, fmt.Errorf("%s: the existing file has other bytes: %w", terminal.ShowName(path), atomicfile.ErrExists)
+}
