@@ -76,7 +76,7 @@ var roof = map[string][]string{
 	"pack":      {"archive", "archive/volume", "internal/atomicfile", "internal/nofollow", "internal/pipeline", "internal/s3", "internal/urls"},
 	"parity":    {"archive", "archive/parity", "archive/verify", "internal/atomicfile"},
 	"plugins":   {"internal/hdf5plugin", "filters"},
-	"receipts":  {"archive", "archive/verify", "internal/storage", "remote"},
+	"receipts":  {"archive", "archive/verify", "internal/s3", "internal/storage", "remote"},
 	"repair":    {"archive", "archive/volume", "archive/repair", "archive/verify", "internal/ioat", "internal/runlog", "internal/urls", "remote", "internal/s3"},
 	"restore":   {"archive", "archive/parity", "archive/repair", "internal/access", "internal/atomicfile", "internal/runlog", "internal/s3", "internal/xattr"},
 	"run":       {"./fusefs"},

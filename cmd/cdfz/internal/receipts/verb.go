@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -23,6 +24,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/receiptfile"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/internal/s3"
 	"github.com/cdfz-format/cdfz/remote"
 )
 
@@ -31,7 +33,8 @@ type checker struct {
 	run      *cli.Run
 	quick    bool
 	stats    bool
-	root     string // --root, "" for none
+	root     string          // --root, "" for none
+	volumes  *fileio.Volumes // in it
 	archives []checked
 	index    map[string]int // in archives, by path
 	sum      checkSum
@@ -86,7 +89,7 @@ be joined: cat a.jsonl b.jsonl >both.jsonl.
 
 Several FILEs, one a shard for instance, are checked together: each archive is read once. --root DIR
 looks for the archives below DIR, which may be a URL, at the paths that they had below -o DIR/ or
-below the FILE that was archived. So a tree of archives, or a copy of it, can be elsewhere.
+below the FILE that was archived, also in volumes in DIR, or in a volume that DIR is. So a tree of archives, or a copy of it, can be elsewhere.
 FILE may be a URL or an object s3://BUCKET/KEY, too, or - for standard input.
 
 --stats reads no archive. It prints sums, by the year in which archive ran: how many archives the
@@ -249,6 +252,18 @@ func (v *checker) check(ctx context.Context) {
 	for i, c := range v.archives {
 		files.Files = append(files.Files, fileio.File{Name: c.path, Rel: c.path, Size: c.list[0].ArchiveSize, N: i})
 	}
+	v.volumes = new(fileio.Volumes)
+	if v.root != "" && (s3.IsURL(v.root) || !remote.IsURL(v.root)) {
+		in, err := v.run.In.OpenVolumes(ctx, v.root)
+		switch {
+		case err == nil:
+			v.volumes = in
+			defer in.Close()
+		case !errors.Is(err, syscall.ENOTDIR): // a volume is a root, too
+			v.run.Term.FailFile(terminal.ShowName(v.root), err)
+			return
+		}
+	}
 	v.run.Term.StartProgress("receipts", files.Sizes()...)
 	v.run.Parallel(ctx, files, cli.Work{Fixed: 24 << 20, PerByte: 8, Failed: v.run.Term.FailFile, One: func(ctx context.Context, j *cli.Job) (func(), error) {
 		c := v.archives[j.N]
@@ -265,6 +280,9 @@ func (v *checker) check(ctx context.Context) {
 			}
 			if errs[i] = compare(n.Receipt, got, err); errs[i] != nil && c.err == nil && v.older(ctx, j, c, n.Receipt) {
 				errs[i] = nil
+			}
+			if errs[i] != nil && c.err == nil {
+				errs[i] = v.packed(ctx, j, n.Receipt, errs[i])
 			}
 			sources[i] = lookFor(n.Receipt)
 		}
@@ -292,6 +310,25 @@ func (v *checker) older(ctx context.Context, j *cli.Job, c checked, rec *receipt
 		}
 	}
 	return false
+}
+
+// packed returns nil if a volume of the root has what a receipt proves, in any of its states, and err if none has it.
+func (v *checker) packed(ctx context.Context, j *cli.Job, rec *receiptfile.Receipt, err error) error {
+	paths, failed := v.volumes.Paths(ctx, rec.Below)
+	if failed != nil {
+		return failed
+	}
+	for i, path := range paths {
+		got, failed := v.content(ctx, j, path, rec)
+		failed = compare(rec, got, failed)
+		if failed == nil {
+			return nil
+		}
+		if i == 0 {
+			err = fmt.Errorf("%s: %w", terminal.ShowName(path), failed)
+		}
+	}
+	return err
 }
 
 // report counts and prints a receipt.

@@ -295,6 +295,22 @@ func (v *Volumes) Lookup(ctx context.Context, name string) (*volume.Entry, error
 	return nil, fs.ErrNotExist
 }
 
+// Paths returns the paths of a member in all volumes that have it. The current state is the first.
+func (v *Volumes) Paths(ctx context.Context, name string) (paths []string, err error) {
+	for _, i := range slices.Backward(v.list) {
+		_, err := i.Value.Lookup(ctx, name)
+		switch {
+		case err == nil && remote.IsURL(i.Key):
+			paths = append(paths, urls.Below(i.Key, name))
+		case err == nil:
+			paths = append(paths, i.Key+"/"+name)
+		case !errors.Is(err, fs.ErrNotExist):
+			return nil, err
+		}
+	}
+	return paths, nil
+}
+
 // later returns the first of the volumes after one that has a member, or "".
 func (v *Volumes) later(ctx context.Context, than *volumeItem, name string) (string, error) {
 	at := slices.Index(v.list, than)
