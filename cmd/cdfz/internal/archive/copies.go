@@ -111,6 +111,9 @@ func (v *archiver) proveCopy(ctx context.Context, w *work, path string) (*storag
 			return nil, err
 		}
 	}
+	if in.File == nil && !remote.IsURL(path) { // nobody has looked whether the volume is on disk
+		return nil, errors.New("a member of a local volume does not count as a copy")
+	}
 	place, err := v.run.In.Stored(in)
 	if err != nil {
 		return nil, err
