@@ -126,6 +126,16 @@ const groupsHead = 64
 // groupsLess is the part by which modeGroups may be shorter than its estimate.
 const groupsLess = 16
 
+// groupsMore is the part by which modeGroups is mostly longer than its estimate for large fields, whose residuals differ
+// from group to group.
+const groupsMore = 12
+
+// largeField reports whether a block is of a field of floats for which the estimates are biased alike, and trials of what
+// nearly promises to be better are in vain.
+func (s *shape) largeField() bool {
+	return s.typ == Float32 && s.n*s.size >= largeBlock && s.groups == formCells && !s.all
+}
+
 // promise is a form that a block may be written in, with the bytes that an estimate promises.
 type promise struct {
 	form  form
@@ -140,11 +150,16 @@ func (c *coder[T]) encodeCandidate(s *shape, dst []byte, start int, raw []byte, 
 	l := c.cells(s, x)
 	groups := as(x.formIn(l != predict.Whole(s.n), false), s.n, len(s.head)+groupsHead+int(x.cost/8))
 	s.groups = groups.form
+	least := groups.len - groups.len/groupsLess
+	if s.largeField() {
+		least = groups.len
+		groups = as(groups.form, s.n, groups.len+groups.len/groupsMore)
+	}
 	if len(dst) == start {
 		s.best = groups // until something is written
 	}
 	promises := append(c.promises[:0], promise{groups.form, groups.len, func() []byte {
-		if len(dst) > start && groups.len-groups.len/groupsLess > s.limit(groups.form) {
+		if len(dst) > start && least > s.limit(groups.form) {
 			return dst
 		}
 		return c.write(s, dst, raw, x, l, false)

@@ -84,6 +84,7 @@ func choicesFor(level Level, typ Type, n int) choices {
 	case Float32: // fields: their residuals differ less from group to group, and slow trials rarely pay off
 		c.modes = c.fields
 		c.search.first = quick.first
+		c.adaptive.dense = c.all // contexts are shorter, and estimates take as long as half of their trial
 	case Char:
 		c.references.run = 0
 	}
@@ -200,6 +201,8 @@ const (
 	// smallBlock is the longest block without the trials that take time and rarely pay off in few
 	// values. The adaptive mode may save less there, since decoding takes a millisecond at most.
 	smallBlock = 32 << 10
+	// largeBlock is the shortest block in which estimates for fields are good enough to skip what promises little less.
+	largeBlock = 128 << 10
 	// tinyBlock is the longest block of so few groups that better classes, or predictors compared
 	// in more of them, do not pay off.
 	tinyBlock = 8 << 10

@@ -8,6 +8,9 @@ import (
 	"github.com/cdfz-format/cdfz/lorenz/internal/repeats"
 )
 
+// repeatsMore is the part by which large fields with repeats are mostly longer than their estimate.
+const repeatsMore = 3
+
 // promiseRepeats estimates the bytes of the block with repeats if many residuals recur, without a
 // predictor, with differences, or for integers with the chosen chain.
 func (c *coder[T]) promiseRepeats(s *shape, raw []byte, x *candidate[T]) (int, func(dst []byte) []byte) {
@@ -60,9 +63,13 @@ func (c *coder[T]) promiseRepeats(s *shape, raw []byte, x *candidate[T]) (int, f
 	if rest >= x.cost-params-s.repeats.cost*x.cost {
 		return 0, nil
 	}
-	bytes := len(s.head) + int((rest+params)/8)
+	bytes, less := len(s.head)+int((rest+params)/8), 4
+	if s.largeField() {
+		bytes += bytes / repeatsMore
+		less = 8
+	}
 	return bytes, func(dst []byte) []byte {
-		if !s.all && bytes-bytes/4 >= s.limit(formRepeats) {
+		if !s.all && bytes-bytes/less >= s.limit(formRepeats) {
 			return dst
 		}
 		other := *x
