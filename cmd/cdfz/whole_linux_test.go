@@ -224,7 +224,7 @@ func (r *wholeRun) makeTree(n int) {
 	r.t.Helper()
 	wholeTree(r.t, r.dir, n, r.uid == 0)
 	if r.uid != 0 {
-		out, err := exec.Command("chown", "-hR", fmt.Sprintf("--from=0:0"), fmt.Sprintf("%d:%d", r.uid, r.uid), filepath.Join(r.dir, "data")).CombinedOutput()
+		out, err := exec.Command("chown", "-hR", "--from=0:0", fmt.Sprintf("%d:%d", r.uid, r.uid), filepath.Join(r.dir, "data")).CombinedOutput()
 		require.NoError(r.t, err, string(out))
 	}
 }
