@@ -128,7 +128,7 @@ func TestNcML(t *testing.T) {
   <dimension name="t" length="3" isUnlimited="true" />
   <dimension name="a&amp;b" length="2" />
   <attribute name="title" value="&lt;&quot;x&quot;&gt;&#xA;�" />
-  <attribute name="m²" value="°C ` + "\u0085" + `" />
+  <attribute name="m²" value="°C `+"\u0085"+`" />
   <attribute name="é" value="é&#127;�" />
   <attribute name="n" type="int64" value="-9223372036854775808 7" />
   <variable name="v" shape="t a&amp;b" type="ushort" />
