@@ -252,6 +252,7 @@ func TestPackWhole(t *testing.T) {
 	classic, err := filepath.Abs("../../testdata/classic")
 	require.NoError(t, err)
 	newBucket(t)
+	require.NoError(t, os.Chmod("..", 0o755)) // nothing above the restored tree keeps others out
 	packedTree(t, classic)
 	require.NoError(t, os.RemoveAll("arch"))
 	require.NoError(t, os.Mkdir("data/empty", 0o750))

@@ -280,6 +280,7 @@ func TestWholeTree(t *testing.T) {
 // TestWholeStore archives a tree to a store, and restores it from there with all that the store does not hold.
 func TestWholeStore(t *testing.T) {
 	s := newBucket(t)
+	require.NoError(t, os.Chmod("..", 0o755)) // nothing above the restored tree keeps others out
 	dir, err := os.Getwd()
 	require.NoError(t, err)
 	r := &wholeRun{t: t, dir: dir, uid: uint32(os.Getuid())}

@@ -422,8 +422,11 @@ func (t *TreeOf) NameOf(p string) string { return urls.Below(t.file, t.Inner(p))
 func (t *TreeOf) StoredAt(e *treefile.Entry) string { return urls.Below(t.Folder, e.Stored()) }
 
 // Above returns what the folders above the files of a folder demand of targets: nobody shall reach those who could not reach
-// the files. holds reports whether what becomes of the folder itself demands what it does.
+// the files. holds reports whether what becomes of the folder itself demands what it does. A store demands nothing.
 func (t *Targets) Above(folder string, holds func(*access.Rights) bool) []*access.Rights {
+	if remote.IsURL(folder) {
+		return nil
+	}
 	skip := 0
 	if own := t.in.folders.Above(folder, 0); own != nil && holds(own) {
 		skip = 1
