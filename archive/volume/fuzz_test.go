@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
+	"github.com/cdfz-format/cdfz/testdata/seeds"
 )
 
 func crcOf(b []byte) uint32 { return crc32.ChecksumIEEE(b) }
@@ -31,8 +32,9 @@ func class(t *testing.T, err error) {
 // FuzzOpen opens any bytes as a volume, by the end and by the headers. Checksums are mended, so that what they
 // protect is reached.
 func FuzzOpen(f *testing.F) {
-	f.Add(write(f, sample()[:4]...), true)
-	f.Add(write(f), false)
+	s := seeds.Of(f)
+	s.Add("one", write(f, sample()[:1]...), true)
+	s.Add("none", write(f), false)
 	f.Fuzz(func(t *testing.T, b []byte, mend bool) {
 		if mend {
 			b = mended(b)
@@ -103,7 +105,7 @@ func FuzzBlock(f *testing.F) {
 		b = m.Entry.append(b, before, 0)
 		before = &m.Entry
 	}
-	f.Add(b, int64(7))
+	seeds.Of(f).Add("seven", b, int64(7))
 	f.Fuzz(func(t *testing.T, b []byte, count int64) {
 		const end = 1 << 30
 		stored := deflate(b)
