@@ -213,7 +213,7 @@ type Volumes struct {
 func (n *Inputs) OpenVolumes(ctx context.Context, dir string) (*Volumes, error) {
 	var names []string
 	if s3.IsURL(dir) {
-		if err := s3.NewFolder(dir).Each(ctx, func(page []s3.Object) error {
+		if err := s3.NewFolder(strings.TrimSuffix(dir, "/")+"/").Each(ctx, func(page []s3.Object) error {
 			names = append(names, namesOf(page)...)
 			return nil
 		}); err != nil {
