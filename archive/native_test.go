@@ -509,7 +509,7 @@ func TestNativeLateDamage(t *testing.T) {
 	require.NoError(t, err)
 	var all [][]byte // values of each variable
 	for _, v := range intact.Vars() {
-		require.False(t, v.Info().Blocked, "%s is not stored behind the header", v.Name())
+		require.False(t, v.Info().Blocked, "expected the values of %s after the header", v.Name())
 		values, err := allValues(v)
 		require.NoError(t, err)
 		all = append(all, values)

@@ -113,7 +113,7 @@ type block struct {
 	sum    uint32
 }
 
-// appendPath appends a path that is shortened by the one before.
+// appendPath appends a path without the bytes with which the path before begins, too.
 func appendPath(b []byte, before, path string) []byte {
 	n := 0
 	for n < len(before) && n < len(path) && before[n] == path[n] {
@@ -137,8 +137,8 @@ func (k *block) append(b []byte, before string) []byte {
 	return appendPath(b, before, k.first)
 }
 
-// append appends a member to the contents of a block. before is the one before in that, or nil; file is the offset of
-// the last regular file in it, or 0.
+// append appends a member to the contents of a block. before is the member before it, or nil. file is the offset of
+// the last regular file in the block, or 0.
 func (e *Entry) append(b []byte, before *Entry, file int64) []byte {
 	path, seconds := "", int64(0)
 	if before != nil {
@@ -211,7 +211,7 @@ func (s *scanner) bytes(n int64) []byte {
 	return b
 }
 
-// path reads a path that is shortened by the one before.
+// path reads what appendPath has written. before is the path before it.
 func (s *scanner) path(before string) string {
 	n := s.number()
 	rest := s.bytes(s.number())

@@ -8,9 +8,9 @@ import (
 	"github.com/cdfz-format/cdfz/internal/urls"
 )
 
-// Split divides a path or URL such as vol/0001.tar/1987/tas.nc.cdfz into that of a volume and the path of a member. Folders
-// can be named like volumes, so that there may be several ways, of which the first with a volume counts. It reads
-// nothing.
+// Split divides a path or URL such as vol/0001.tar/1987/tas.nc.cdfz into that of a volume and the path of a member. A
+// folder can be named like a volume, so Split yields each way to divide the name. The caller takes the first that leads
+// to a volume. Split reads nothing.
 func Split(name string) iter.Seq2[string, string] {
 	return func(yield func(volume, member string) bool) {
 		end, query, escaped := len(name), "", false

@@ -221,7 +221,7 @@ func (v *Volume) Children(ctx context.Context, folder string) iter.Seq2[*Entry, 
 	}
 }
 
-// Lookup finds a member. The error is fs.ErrNotExist if there is none.
+// Lookup returns the member with a path. The error is fs.ErrNotExist if the volume has none.
 func (v *Volume) Lookup(ctx context.Context, name string) (*Entry, error) {
 	for e, err := range v.Members(ctx, name) {
 		if err != nil {
