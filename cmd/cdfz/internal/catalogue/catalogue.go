@@ -34,7 +34,7 @@ type cataloguer struct {
 	proofs           proofs
 	parts            []string // FILE arguments that are catalogues
 	files            []string // the others
-	trees            []*fileio.TreeOf
+	trees            fileio.Trees
 }
 
 // Command makes cdfz catalogue.
@@ -234,7 +234,7 @@ func (v *cataloguer) addFiles(ctx context.Context, b *cataloguefile.Builder) (ad
 		v.run.Term.FailFile(name, err)
 	}
 	v.run.Finder.Current = true
-	v.findTrees(ctx, failed)
+	v.trees = fileio.FindTrees(ctx, v.files, failed)
 	files := v.run.Find(ctx, v.files, v.selects, failed)
 	defer func() { files.Close() }()
 	if v.run.Select.Balance {

@@ -198,22 +198,7 @@ func (v *copier) copyPlain(ctx context.Context, j *cli.Job, e *treefile.Entry) e
 		return err
 	}
 	defer dst.Abort()
-	var sum string
-	if in.File != nil && dst.Clone(in.File) {
-		sum, err = protect.SHA256(ctx, dst.File(), in.Size, nil)
-	} else {
-		sum, err = fileio.CopySum(ctx, dst, in.R, in.Size, j.Term.Step(in.Name, in.Size, 0, 1))
-	}
-	if err == nil && e.SHA256 != "" && sum != e.SHA256 {
-		err = treefile.Damaged("expected SHA-256 %s, as the tree file lists, found %s", e.SHA256, sum)
-	}
-	if err == nil {
-		err = in.Changed()
-	}
-	if err == nil {
-		err = dst.Commit(ctx)
-	}
-	if err != nil {
+	if _, err := fileio.WritePlain(ctx, dst, in, e, j.Term.Step(in.Name, in.Size, 0, 1)); err != nil {
 		return err
 	}
 	rep := &copyReport{File: terminal.ReportName(j.Name), Target: path, To: toPlain, Size: in.Size, Written: in.Size, Seconds: display.Round(time.Since(start).Seconds(), 6)}

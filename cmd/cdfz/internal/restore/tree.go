@@ -255,21 +255,7 @@ func (v *restorer) plain(ctx context.Context, j *cli.Job, sum *restoreSum) error
 		return err
 	}
 	defer dst.Abort()
-	got, err := "", error(nil)
-	if in.File != nil && dst.Clone(in.File) {
-		got, err = protect.SHA256(ctx, dst.File(), in.Size, nil)
-	} else {
-		got, err = fileio.CopySum(ctx, dst, in.R, in.Size, j.Term.Step(in.Name, in.Size, 0, 1))
-	}
-	if err == nil && e.SHA256 != "" && got != e.SHA256 {
-		err = treefile.Damaged("expected SHA-256 %s, as the tree file lists, found %s", e.SHA256, got)
-	}
-	if err == nil {
-		err = in.Changed()
-	}
-	if err == nil {
-		err = dst.Commit(ctx)
-	}
+	got, err := fileio.WritePlain(ctx, dst, in, e, j.Term.Step(in.Name, in.Size, 0, 1))
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
 	"sync"
 	"time"
 
@@ -23,7 +22,7 @@ import (
 // trees are the FILEs that archive --whole has made, or that are in such a folder: the files that were kept as they are are
 // verified, too.
 type trees struct {
-	list []*fileio.TreeOf
+	list fileio.Trees
 
 	mu  sync.Mutex
 	met map[*treefile.Entry]bool
@@ -32,35 +31,12 @@ type trees struct {
 // find finds the trees of FILEs. It calls failed for a damaged tree file.
 func (t *trees) find(ctx context.Context, args []string, failed func(name string, err error)) {
 	t.met = map[*treefile.Entry]bool{}
-	for _, arg := range args {
-		of, err := fileio.FindTree(ctx, arg)
-		switch {
-		case errors.Is(err, fs.ErrPermission): // only those who may read all of the tree may read its file
-		case err != nil:
-			failed(terminal.ShowName(fileio.TreePath(arg)), err)
-		case of != nil:
-			t.list = append(t.list, of)
-		}
-	}
-}
-
-// entry returns the entry of the file with a name, or nil.
-func (t *trees) entry(name string) *treefile.Entry {
-	for _, of := range t.list {
-		rel := of.RelOf(name)
-		if rel == "" || strings.HasPrefix(rel, "../") {
-			continue
-		}
-		if e := of.Tree.ByStored(rel); e != nil {
-			return e
-		}
-	}
-	return nil
+	t.list = fileio.FindTrees(ctx, args, failed)
 }
 
 // selects selects archives, and files that were kept as they are.
 func (t *trees) selects(e fileio.Entry) (string, error) {
-	if t.entry(e.Name) != nil {
+	if t.list.Entry(e.Name) != nil {
 		return "", nil
 	}
 	return fileio.Archives(e)
@@ -152,7 +128,7 @@ func (v *verifier) comparePlain(ctx context.Context, j *cli.Job, e *treefile.Ent
 
 // originalOf returns the original of a file.
 func (v *verifier) originalOf(j fileio.File) (string, error) {
-	if e := v.trees.entry(j.Name); e != nil && v.against.folder {
+	if e := v.trees.list.Entry(j.Name); e != nil && v.against.folder {
 		return urls.Below(v.against.names[0], v.trees.inner(j.Name, e)), nil
 	}
 	return v.against.of(j)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/archive/volume"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/protect"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/stop"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/treefile"
@@ -420,6 +421,56 @@ func (t *TreeOf) NameOf(p string) string { return urls.Below(t.file, t.Inner(p))
 
 // StoredAt returns the path or the URL of what holds the content of an entry.
 func (t *TreeOf) StoredAt(e *treefile.Entry) string { return urls.Below(t.Folder, e.Stored()) }
+
+// Trees are the trees of several FILEs.
+type Trees []*TreeOf
+
+// FindTrees finds the trees of FILEs that archive --whole has made. It calls failed for a damaged tree file.
+func FindTrees(ctx context.Context, names []string, failed func(name string, err error)) (list Trees) {
+	for _, name := range names {
+		of, err := FindTree(ctx, name)
+		switch {
+		case errors.Is(err, fs.ErrPermission): // only those who may read all of the tree may read its file
+		case err != nil:
+			failed(terminal.ShowName(TreePath(name)), err)
+		case of != nil:
+			list = append(list, of)
+		}
+	}
+	return list
+}
+
+// Entry returns the entry of the file with a name, or nil.
+func (t Trees) Entry(name string) *treefile.Entry {
+	for _, of := range t {
+		if rel := of.RelOf(name); rel != "" && !strings.HasPrefix(rel, "../") {
+			if e := of.Tree.ByStored(rel); e != nil {
+				return e
+			}
+		}
+	}
+	return nil
+}
+
+// WritePlain writes a file that was kept as it is to a target, and commits that if the bytes are those that the tree file
+// lists. It returns their SHA-256.
+func WritePlain(ctx context.Context, dst *Sink, in *Input, e *treefile.Entry, step func(int64)) (sum string, err error) {
+	if in.File != nil && dst.Clone(in.File) {
+		sum, err = protect.SHA256(ctx, dst.File(), in.Size, nil)
+	} else {
+		sum, err = CopySum(ctx, dst, in.R, in.Size, step)
+	}
+	if err == nil && e.SHA256 != "" && sum != e.SHA256 {
+		err = treefile.Damaged("expected SHA-256 %s, as the tree file lists, found %s", e.SHA256, sum)
+	}
+	if err == nil {
+		err = in.Changed()
+	}
+	if err == nil {
+		err = dst.Commit(ctx)
+	}
+	return sum, err
+}
 
 // Above returns what the folders above the files of a folder demand of targets: nobody shall reach those who could not reach
 // the files. holds reports whether what becomes of the folder itself demands what it does. A store demands nothing.
