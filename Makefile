@@ -6,7 +6,7 @@ BIN     := bin/cdfz
 HOST    := bin/cdfz-plugin-host
 export CGO_ENABLED ?= 0
 
-.PHONY: build host native install uninstall wheel test test-native test-foreign test-slurm test-zarr3 test-corpus test-ncapi test-fleet race arch fuzz seeds lint demo bench bench-access bench-filters bench-ratio mutants soak man clean
+.PHONY: build host native install uninstall wheel test test-native test-foreign test-slurm test-zarr3 test-corpus test-ncapi test-fleet race arch fuzz seeds lint demo conformance bench bench-access bench-filters bench-ratio mutants soak man clean
 
 # Without the symbol table and DWARF the program is a quarter smaller. Stack traces keep names and lines.
 STRIPPED := -trimpath -ldflags '-s -w'
@@ -63,7 +63,7 @@ TESTED := GOGC=400 $(GO) test -timeout 30m
 # All tests, including those with real programs as judges. The package that takes longest is first.
 test:
 	.ci/deps test
-	$(TESTED) -tags 'judge man' ./cmd/cdfz ./... ./testdata/gen ./testdata/corpus ./testdata/seeds
+	$(TESTED) -tags 'judge man' ./cmd/cdfz ./... ./testdata/gen ./testdata/corpus ./testdata/seeds ./testdata/conformance
 	$(GO) test -tags purego -run 'Shuffle|Vectors|Load|Random|Floats|Sum|FilterOutcomes' ./filters/all ./filters/internal/transpose ./filters/all/internal/fletcher ./slab ./lorenz ./archive/internal/crc
 
 # The C library: all builds against packages lorenz and archive, and the fuzz targets. The 200,000 damaged blocks
@@ -122,6 +122,11 @@ race:
 FUZZTIME ?= 5s
 fuzz:
 	.ci/fuzz $(FUZZTIME)
+
+# The conformance suite for readers in any language, as an archive (testdata/conformance/README.md).
+DIST ?= dist
+conformance:
+	$(GO) run ./testdata/conformance/make -o $(DIST) $(if $(VERSION),-version $(VERSION))
 
 # Rewrites the seeds of the fuzz targets in testdata/fuzz of each package.
 seeds:

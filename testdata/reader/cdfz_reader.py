@@ -194,15 +194,22 @@ class Archive(cdfz.Archive):
         return image
 
 
-def run(o):
-    a = Archive(o.archive, o.walk)
+def restore(a):
+    """Returns the image of an archive and its SHA-256, which has to be that of the manifest if there is one."""
     image = a.whole()
     digest, man = hashlib.sha256(image).hexdigest(), a.manifest
     if man is not None:
         need((len(image), digest) == (man["size"], man["sha256"]), "the image's SHA-256 is not that of the manifest")
-        if "loss" in man:
-            rounded = ", ".join(str(v["var"]) for v in man["loss"]["vars"])
-            print(f"note: {o.archive}: values of variables number {rounded} were rounded before they were archived", file=sys.stderr)
+    return image, digest
+
+
+def run(o):
+    a = Archive(o.archive, o.walk)
+    image, digest = restore(a)
+    man = a.manifest
+    if man is not None and "loss" in man:
+        rounded = ", ".join(str(v["var"]) for v in man["loss"]["vars"])
+        print(f"note: {o.archive}: values of variables number {rounded} were rounded before they were archived", file=sys.stderr)
     if o.check:                                # as a verifier, regenerate everything after the manifest
         w = Archive(o.archive, walk=True)
         need(w.manifest is not None, "no manifest")

@@ -82,6 +82,8 @@ func ExplainNotArchive(in *Input, err error) error {
 		return lost
 	}
 	switch {
+	case errors.Is(err, archive.ErrCorrupt): // also an archive of a malformed netCDF header
+		return terminal.Hinted(err, "cdfz repair rebuilds the end of an archive; cdfz restore --salvage restores what is intact")
 	case errors.Is(err, archive.ErrNotArchive), errors.As(err, &format):
 		k, readErr := sniff(in.R)
 		if readErr != nil {
@@ -99,8 +101,6 @@ func ExplainNotArchive(in *Input, err error) error {
 			return err
 		}
 		return fmt.Errorf("%w: it is %s", err, k)
-	case errors.Is(err, archive.ErrCorrupt):
-		return terminal.Hinted(err, "cdfz repair rebuilds the end of an archive; cdfz restore --salvage restores what is intact")
 	}
 	return err
 }
