@@ -112,7 +112,7 @@ func TestPrefixRequests(t *testing.T) {
 		{"archive --stats -o s3://bucket/run8/ s3://bucket/small/", "requests: 1 LIST, 3 GET, 2 HEAD, 1 PUT\n"},
 		{"verify --stats s3://bucket/run7/", "requests: 1 LIST, 2 GET, 0 HEAD, 0 PUT\n"},
 		{"restore --stats -o back/ s3://bucket/run7/", "requests: 1 LIST, 2 GET, 0 HEAD, 0 PUT\n"},
-		{"info --stats s3://bucket/run7/", "requests: 1 LIST, 1 GET, 0 HEAD, 0 PUT\n"},
+		{"info --stats s3://bucket/run7/", "requests: 1 LIST, 2 GET, 0 HEAD, 0 PUT\n"},
 		{"catalogue --stats -o cat.parquet s3://bucket/run7/", "requests: 1 LIST, 2 GET, 0 HEAD, 0 PUT\n"},
 	} {
 		code, _, msg := s.run(strings.Fields(c.args)...)

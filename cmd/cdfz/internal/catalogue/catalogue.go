@@ -55,6 +55,9 @@ among the FILEs.
 
 ` + cli.PrefixHelp + `
 
+Members of volumes have rows for each of their states, with the volume, the time when it was packed, and
+for older states the volume that has the current one.
+
 Rows are sorted by path, and the same archives give the same bytes. OUT appears complete or not at
 all. Archives that cannot be read are reported and left out, and the exit code is 1 or 3.
 
@@ -233,8 +236,7 @@ func (v *cataloguer) addFiles(ctx context.Context, b *cataloguefile.Builder) (ad
 		failedFiles++
 		v.run.Term.FailFile(name, err)
 	}
-	v.run.Finder.Current = true
-	v.trees = fileio.FindTrees(ctx, v.files, failed)
+	v.trees = v.run.Finder.FindTrees(ctx, v.files, failed)
 	files := v.run.Find(ctx, v.files, v.selects, failed)
 	defer func() { files.Close() }()
 	if v.run.Select.Balance {
@@ -264,6 +266,13 @@ func (v *cataloguer) addFiles(ctx context.Context, b *cataloguefile.Builder) (ad
 		}
 		if err != nil {
 			return nil, err
+		}
+		state, err := j.State(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if state.Volume != "" {
+			setState(rows, state)
 		}
 		return func() {
 			for _, note := range notes {

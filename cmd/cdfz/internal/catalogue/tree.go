@@ -22,14 +22,42 @@ func (v *cataloguer) selects(e fileio.Entry) (string, error) {
 	return fileio.Archives(e)
 }
 
+// setState sets what the rows of a member of a volume tell about its state.
+func setState(rows []cataloguefile.Row, s fileio.State) {
+	name := func(name string) string {
+		if !remote.IsURL(name) {
+			name = filepath.Clean(name)
+		}
+		return strings.ToValidUTF8(terminal.ReportName(name), "\uFFFD")
+	}
+	volume, current := name(s.Volume), ""
+	if s.Current != "" {
+		current = name(s.Current)
+	}
+	for i := range rows {
+		rows[i].Volume, rows[i].CurrentVolume = volume, current
+		if !s.Packed.IsZero() {
+			rows[i].Packed = s.Packed.UnixMicro()
+		}
+	}
+}
+
 // plain returns the row of a file that was kept as it is, nil for others. It has what the tree file lists.
 func (v *cataloguer) plain(ctx context.Context, j *cli.Job) ([]cataloguefile.Row, error) {
 	e := v.trees.Entry(j.Name)
 	if e == nil || e.Kind != treefile.Plain {
 		return nil, nil
 	}
+	state, err := j.State(ctx)
+	if err != nil {
+		return nil, err
+	}
+	own := *e
+	if state.Current != "" { // the tree file lists the current state
+		own.Size, own.SHA256 = j.Size, j.SHA256
+	}
 	kind := "empty"
-	if e.Size > 0 {
+	if own.Size > 0 {
 		in, err := v.run.In.OpenFile(ctx, j.File)
 		if err != nil {
 			return nil, err
@@ -39,7 +67,7 @@ func (v *cataloguer) plain(ctx context.Context, j *cli.Job) ([]cataloguefile.Row
 			return nil, err
 		}
 	}
-	return []cataloguefile.Row{rowOf(j.Name, e, kind)}, nil
+	return []cataloguefile.Row{rowOf(j.Name, &own, kind)}, nil
 }
 
 // rowOf returns the row of an entry without variables.
@@ -52,24 +80,12 @@ func rowOf(name string, e *treefile.Entry, kind string) cataloguefile.Row {
 	return row
 }
 
-// links returns the rows of symbolic links, and of further names of files that were kept as they are. In a store, archives
-// have further names, too.
+// links returns the rows of symbolic links and further names.
 func (v *cataloguer) links() (rows []cataloguefile.Row) {
-	for _, of := range v.trees {
-		for i, e := range of.Tree.Entries() {
-			if !of.Has(e.Path) || !v.run.Select.Chooses(of.Inner(e.Path)) {
-				continue
-			}
-			switch e.Kind {
-			case treefile.Link:
-				rows = append(rows, rowOf(of.NameOf(e.Placed()), &e, "link"))
-			case treefile.HardLink:
-				if first := of.Tree.Linked(&of.Tree.Entries()[i]); first.Kind == treefile.Plain || remote.IsURL(of.Folder) {
-					e.Size, e.SHA256 = first.Size, first.SHA256
-					rows = append(rows, rowOf(of.NameOf(e.Path), &e, "hard link"))
-				}
-			}
-		}
+	for _, l := range v.trees.Links(v.run.Select.Chooses) {
+		e := *l.Entry
+		e.Size, e.SHA256 = l.Size, l.SHA256
+		rows = append(rows, rowOf(l.Name, &e, l.Kind))
 	}
 	return rows
 }

@@ -18,11 +18,12 @@ const rowLen = 512
 
 // Builder collects rows and parts for a catalogue, in bounded memory. It is for one goroutine.
 type Builder struct {
-	rows   []Row
-	text   int
-	runs   []*atomicfile.Temporary // sorted rows that were added, as catalogues
-	parts  []part                  // in the order in which they were added
-	spills int                     // spillText; less in tests
+	rows    []Row
+	text    int
+	volumes bool                    // some of them are of files in volumes
+	runs    []*atomicfile.Temporary // sorted rows that were added, as catalogues
+	parts   []part                  // in the order in which they were added
+	spills  int                     // spillText; less in tests
 }
 
 // part is another catalogue.
@@ -54,6 +55,7 @@ func (b *Builder) Close() {
 func (b *Builder) Add(rows []Row) error {
 	b.rows = append(b.rows, rows...)
 	for i := range rows {
+		b.volumes = b.volumes || rows[i].Volume != ""
 		// Attributes of the file are one text for all of its rows, and so are points.
 		b.text += rowLen + rows[i].text()
 		if i > 0 {
@@ -130,8 +132,13 @@ func (b *Builder) Write(ctx context.Context, w io.Writer) (Counts, error) {
 		at++
 		return &b.rows[at-1], nil
 	}})
+	current, err := b.currentStates(ctx)
+	if err != nil {
+		return n, err
+	}
 	out := newWriter(w)
 	if err := merge(ctx, sources, func(r *Row, first bool) error {
+		current.set(r)
 		n.Rows++
 		if first {
 			n.Files++
@@ -140,7 +147,7 @@ func (b *Builder) Write(ctx context.Context, w io.Writer) (Counts, error) {
 	}); err != nil {
 		return n, err
 	}
-	err := out.Close()
+	err = out.Close()
 	n.Size = out.Size()
 	return n, err
 }

@@ -6,6 +6,7 @@
 //	points.go    the single places of a variable
 //	attrs.go     attributes as JSON
 //	build.go     rows and parts to a catalogue, in bounded memory
+//	states.go    which states of files in volumes are current
 //	columns.go   the columns of rows in Parquet
 //	write.go     rows to Parquet
 //	read.go      Parquet to rows
@@ -55,6 +56,12 @@ type Row struct {
 	Points *Points
 	// Kind is the kind of the file. It is "" in catalogues of format 1.
 	Kind string
+	// Volume is the volume in which the file is, as Path names it. Packed is when that was packed, in microseconds since
+	// 1970.
+	Volume string
+	Packed int64
+	// CurrentVolume is the volume that has the current state of the file, null if this is it.
+	CurrentVolume string
 }
 
 // The kinds of files. Files of other kinds than these two are in whole trees, and have no variables.
@@ -93,10 +100,10 @@ func (r *Row) compare(o *Row) int {
 }
 
 // The key of the metadata of Parquet that makes a file a catalogue, and the version of the format. Version 2 has
-// added the columns points and kind.
+// added the columns points and kind, version 3 those about volumes.
 const (
 	formatKey     = "cdfz_catalogue"
-	formatVersion = "2"
+	formatVersion = "3"
 )
 
 // maxRow bounds the texts of a row in bytes. Builder keeps it, and Reader checks it.

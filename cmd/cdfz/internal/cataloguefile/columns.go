@@ -11,8 +11,8 @@ type column struct {
 	take func(r *Row, values []parquet.Value)
 }
 
-// columns1 is the number of columns of format 1, which are the first ones.
-const columns1 = 27
+// columnsOf are the numbers of columns of earlier formats, which are the first ones.
+var columnsOf = map[string]int{"1": 27, "2": 29}
 
 // columns are those of all catalogues of this format, in their order.
 var columns = []column{
@@ -47,6 +47,9 @@ var columns = []column{
 	integer("proved", parquet.Micros, parquet.Optional, func(r *Row) *int64 { return &r.Proved }),
 	points("points"),
 	words("kind", parquet.Optional, func(r *Row) *string { return &r.Kind }),
+	words("volume", parquet.Optional, func(r *Row) *string { return &r.Volume }),
+	integer("packed", parquet.Micros, parquet.Optional, func(r *Row) *int64 { return &r.Packed }),
+	words("current_volume", parquet.Optional, func(r *Row) *string { return &r.CurrentVolume }),
 }
 
 // sorted are the columns by which rows are in order.

@@ -40,6 +40,9 @@ type judgedRow struct {
 	Proved         int64    `parquet:"proved,optional,timestamp(microsecond)"`
 	Points         string   `parquet:"points,optional,json,dict"`
 	Kind           string   `parquet:"kind,optional,dict"`
+	Volume         string   `parquet:"volume,optional,dict"`
+	Packed         int64    `parquet:"packed,optional,timestamp(microsecond)"`
+	CurrentVolume  string   `parquet:"current_volume,optional,dict"`
 }
 
 // judged returns a row for parquet-go.

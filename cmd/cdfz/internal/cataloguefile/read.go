@@ -44,11 +44,12 @@ func classed(err error) error {
 
 // Reader reads the rows of a catalogue in order. It is for one goroutine.
 type Reader struct {
-	file   *parquet.File
-	rows   *parquet.Rows
-	last   Row     // that Next returned
-	points *Points // of the last row that has some: all variables of a file may have the same
-	failed error
+	file    *parquet.File
+	columns []parquet.Column
+	rows    *parquet.Rows
+	last    Row     // that Next returned
+	points  *Points // of the last row that has some: all variables of a file may have the same
+	failed  error
 }
 
 // Open opens a catalogue of size bytes. Rows are read later. A Reader holds little more than the metadata and a page
@@ -61,13 +62,14 @@ func Open(r io.ReaderAt, size int64) (*Reader, error) {
 		return nil, classed(err)
 	}
 	columns := schema()
-	switch v, ok := f.Meta(formatKey); {
+	v, ok := f.Meta(formatKey)
+	switch n := columnsOf[v]; {
 	case !ok:
 		return nil, &notCatalogue{"another Parquet file"}
-	case v == "1":
-		columns = columns[:columns1]
+	case n > 0:
+		columns = columns[:n]
 	case v != formatVersion:
-		return nil, fmt.Errorf("catalogue: expected format 1 or %s, found %.20q: a catalogue of a later version of cdfz", formatVersion, v)
+		return nil, fmt.Errorf("catalogue: expected a format from 1 to %s, found %.20q: a catalogue of a later version of cdfz", formatVersion, v)
 	}
 	if !f.Has(columns) {
 		return nil, &notCatalogue{"a Parquet file with other columns"}
@@ -76,7 +78,7 @@ func Open(r io.ReaderAt, size int64) (*Reader, error) {
 	if err != nil {
 		return nil, classed(err)
 	}
-	return &Reader{file: f, rows: rows}, nil
+	return &Reader{file: f, columns: columns, rows: rows}, nil
 }
 
 // NumRows returns the number of rows.

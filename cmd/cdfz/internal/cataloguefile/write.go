@@ -48,7 +48,7 @@ func (r *Row) text() int {
 func (r *Row) texts() []string {
 	return []string{
 		r.Path, r.PathBytes, r.Image, r.SHA256, r.Variable, r.Type, r.Record, r.Units, r.StandardName, r.LongName, r.Attributes,
-		r.FileAttributes, r.Calendar, r.TimeStart, r.TimeEnd, r.Filters,
+		r.FileAttributes, r.Calendar, r.TimeStart, r.TimeEnd, r.Filters, r.Volume, r.CurrentVolume,
 	}
 }
 

@@ -28,6 +28,7 @@ type finder struct {
 	query      cataloguefile.Query
 	long, null bool
 	stac       bool
+	older      bool                // states of files in volumes, too
 	item       *cataloguefile.Item // of the last file that was found, with --stac
 	found      bool
 	table      [][]string
@@ -65,6 +66,9 @@ as a pattern.
 variables. A pattern of --path is for the whole path, and its * matches slashes, too. Kinds are
 archive, classic netCDF, netCDF-4, compressed, empty, other, link and hard link.
 
+Of files in volumes, the current state is found, that in the volume that was packed last. --older finds earlier ones, too, and
+--long then has columns with the time of packing and the state.
+
 --stac prints an item of a SpatioTemporal Asset Catalog for each file, one a line, with the
 variables that were found.
 
@@ -100,6 +104,9 @@ The exit code is 1 if nothing is found.`,
 		}}, "attr", "find this attribute of variable or file; repeatable, all must match")
 		f.StringArrayVar(&v.query.Paths, "path", nil, "find files whose path matches a `PATTERN`; repeatable")
 		f.StringArrayVar(&v.query.Kinds, "kind", nil, "find files of this `KIND`, such as archive or netCDF-4; repeatable")
+	})
+	cli.Flags(cmd, "States", func(f *pflag.FlagSet) {
+		f.BoolVar(&v.older, "older", false, "find older states of files in volumes, too")
 	})
 	cli.Flags(cmd, cli.OutputFlags, func(f *pflag.FlagSet) {
 		f.BoolVarP(&v.long, "long", "l", false, "print a table of the variables that were found")
@@ -155,6 +162,9 @@ func (v *finder) check() error {
 }
 
 func (v *finder) do(ctx context.Context) {
+	if v.older {
+		heading = append(heading, "packed", "state")
+	}
 	v.table = [][]string{heading}
 	failed := false
 	for _, name := range v.catalogues {
@@ -196,7 +206,7 @@ func (v *finder) search(ctx context.Context, name string) error {
 		if err = cmp.Or(err, ctx.Err(), v.run.Term.Out.Err()); err != nil {
 			return err
 		}
-		if !v.query.Matches(r) {
+		if r.CurrentVolume != "" && !v.older || !v.query.Matches(r) {
 			continue
 		}
 		v.found = true
@@ -211,7 +221,11 @@ func (v *finder) search(ctx context.Context, name string) error {
 		case v.run.Term.JSON:
 			v.run.Term.Emit(jsonOf(r))
 		case v.long:
-			v.addLine([]string{display.Quoted(r.Name()), display.Quoted(r.Variable), dims(r), times(r), span(r.LatMin, r.LatMax), longitudes(r)})
+			line := []string{display.Quoted(r.Name()), display.Quoted(r.Variable), dims(r), times(r), span(r.LatMin, r.LatMax), longitudes(r)}
+			if v.older {
+				line = append(line, cmp.Or(packed(r), "-"), state(r))
+			}
+			v.addLine(line)
 		case r.Name() == last:
 		case v.null:
 			fmt.Fprintf(v.run.Term.Out, "%s\x00", r.Name())
@@ -253,6 +267,25 @@ func dims(r *cataloguefile.Row) string {
 		words[i] = display.Quoted(r.Dimensions[i]) + "=" + strconv.FormatInt(n, 10)
 	}
 	return "(" + strings.Join(words, ",") + ")"
+}
+
+// packed is when the volume of a row was packed, "" if that is unknown.
+func packed(r *cataloguefile.Row) string {
+	if r.Packed == 0 {
+		return ""
+	}
+	return time.UnixMicro(r.Packed).UTC().Format(time.RFC3339)
+}
+
+// state is the state of a file in a volume.
+func state(r *cataloguefile.Row) string {
+	switch {
+	case r.Volume == "":
+		return "-"
+	case r.CurrentVolume == "":
+		return "current"
+	}
+	return "older than in " + display.Quoted(r.CurrentVolume)
 }
 
 // times is 1987-01-01..1987-12-31 for a row. Midnight is left out.
@@ -318,6 +351,9 @@ type row struct {
 	Filters      string   `json:"filters,omitempty"`
 	Proved       string   `json:"proved,omitempty"`
 	Kind         string   `json:"kind,omitempty"`
+	Volume       string   `json:"volume,omitempty"`
+	Packed       string   `json:"packed,omitempty"`
+	Current      string   `json:"current_volume,omitempty"`
 }
 
 func jsonOf(r *cataloguefile.Row) *row {
@@ -325,7 +361,7 @@ func jsonOf(r *cataloguefile.Row) *row {
 		File: r.Name(), Image: r.Image, SHA256: r.SHA256, ImageSize: r.ImageSize, ArchiveSize: r.ArchiveSize,
 		Variable: r.Variable, Type: r.Type, Dims: r.Dimensions, Shape: r.Shape, Units: r.Units, StandardName: r.StandardName, LongName: r.LongName,
 		Calendar: r.Calendar, TimeStart: r.TimeStart, TimeEnd: r.TimeEnd, LatMin: r.LatMin, LatMax: r.LatMax, LonMin: r.LonMin, LonMax: r.LonMax,
-		LonCircle: r.LonCircle, Filters: r.Filters, Kind: r.Kind,
+		LonCircle: r.LonCircle, Filters: r.Filters, Kind: r.Kind, Volume: r.Volume, Packed: packed(r), Current: r.CurrentVolume,
 	}
 	if r.Points != nil {
 		o.Points = r.Points.Len()

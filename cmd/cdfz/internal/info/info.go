@@ -17,12 +17,14 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/report"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/treefile"
 )
 
 // informer runs the verb info.
 type informer struct {
 	run                 *cli.Run
 	blocks, why, sha256 bool
+	others              others
 }
 
 func Command(run *cli.Run) *cobra.Command {
@@ -35,7 +37,9 @@ block shape, filters as -F takes them, bytes, and whether zarr and other Zarr to
 them.
 
 FILE may be a folder: archives below it, named *.cdfz, are shown in one line each, with
-a total, and other files are skipped. It may also be an http, https, s3 or gs URL, or - for
+a total, and other files are skipped, unless archive --whole has kept them: these follow with size and
+kind. Of members of volumes, the table tells when they were packed, and which state of a file is the
+current one and which are older. FILE may also be an http, https, s3 or gs URL, or - for
 standard input. Of a FILE that ends in .ncml, which cdfz join makes, it shows the dataset.
 
 ` + cli.PrefixHelp + `
@@ -76,7 +80,10 @@ func (v *informer) do(ctx context.Context, args []string) {
 		}
 		v.run.Term.FailFile(name, err)
 	}
-	files := v.run.Find(ctx, args, fileio.Archives, failed)
+	if !v.blocks && !v.why {
+		v.others.trees = v.run.Finder.FindTrees(ctx, args, failed)
+	}
+	files := v.run.Find(ctx, args, v.others.selects, failed)
 	defer files.Close()
 	none := func() { v.run.Term.FailFile(strings.Join(args, ", "), errors.New("no archives below this folder")) }
 	if len(files.Files) == 0 && !files.Grows() && failedFiles == 0 && !v.run.Term.Stopped(ctx) {
@@ -84,8 +91,9 @@ func (v *informer) do(ctx context.Context, args []string) {
 		return
 	}
 	list := files.Folders && !v.blocks && !v.why && !v.run.Term.JSON
-	table := [][]string{{"archive", "image size", "archive size", "ratio", "variables", "parity", "layout"}}
-	var count, sizes, stored int64
+	table := [][]string{{"archive", "image size", "archive size", "ratio", "variables", "parity", "layout", "packed", "state"}}
+	v.others.table = [][]string{{"other file", "size", "kind", "packed", "state"}}
+	var count, sizes, stored, older int64
 	first := true
 	some := false
 	v.run.Each(ctx, files, func(j *cli.Job) error {
@@ -96,6 +104,16 @@ func (v *informer) do(ctx context.Context, args []string) {
 			}
 			first = false
 			return v.dataset(ctx, j.File)
+		}
+		state, err := j.State(ctx)
+		if err != nil {
+			return err
+		}
+		if state.Current != "" {
+			older++
+		}
+		if e := v.others.trees.Entry(j.Name); e != nil && e.Kind == treefile.Plain {
+			return v.other(ctx, j, e, state)
 		}
 		in, f, err := v.run.In.OpenArchive(ctx, j.File, j.Limits.OpenOptions())
 		if err != nil {
@@ -110,17 +128,17 @@ func (v *informer) do(ctx context.Context, args []string) {
 				v.run.Term.Print("")
 			}
 			first = false
-			return v.show(ctx, j.File, in, f)
+			return v.show(ctx, j.File, in, f, state)
 		}
 		p, err := report.DescribeParity(ctx, in, f)
 		if err != nil {
 			return err
 		}
 		info, _ := f.Info()
-		table = append(table, []string{
+		table = append(table, append([]string{
 			display.Quoted(in.Name), strconv.FormatInt(info.ImageSize, 10), strconv.FormatInt(in.Size, 10),
 			fmt.Sprintf("%.2f", display.Ratio(info.ImageSize, in.Size)), strconv.Itoa(len(f.Header().Vars)), p.Brief(), info.Layout,
-		})
+		}, cells(state)...))
 		count, sizes, stored = count+1, sizes+info.ImageSize, stored+in.Size
 		return nil
 	}, failed)
@@ -128,19 +146,35 @@ func (v *informer) do(ctx context.Context, args []string) {
 		none()
 		return
 	}
+	if ctx.Err() == nil {
+		v.links()
+	}
 	if list && !v.sha256 {
-		display.WriteTable(v.run.Term.Out, table, false, true, true, true, true, true)
-		v.run.Term.Print("%s: %s -> %s, ratio %.2f%s", display.Count(count, "archive"), display.Size(sizes), display.Size(stored), display.Ratio(sizes, stored), files.SummaryTail(ctx, failedFiles))
+		display.WriteTable(v.run.Term.Out, withoutStates(table), false, true, true, true, true, true)
+		tail := ""
+		if t := v.others.table; len(t) > 1 {
+			v.run.Term.Print("")
+			display.WriteTable(v.run.Term.Out, withoutStates(t), false, true)
+			v.run.Term.Print("")
+			tail = fmt.Sprintf("; %s, %s", display.Count(v.others.count, "other file"), display.Size(v.others.size))
+		}
+		if older > 0 {
+			tail += fmt.Sprintf("; %d of older states", older)
+		}
+		v.run.Term.Print("%s: %s -> %s, ratio %.2f%s%s", display.Count(count, "archive"), display.Size(sizes), display.Size(stored), display.Ratio(sizes, stored), tail, files.SummaryTail(ctx, failedFiles))
 	}
 }
 
 // show reports one archive in full.
-func (v *informer) show(ctx context.Context, j fileio.File, in *fileio.Input, f *archive.File) error {
+func (v *informer) show(ctx context.Context, j fileio.File, in *fileio.Input, f *archive.File, state fileio.State) error {
 	rep, err := makeInfo(ctx, terminal.ReportName(j.Name), in.Size, f)
 	if err != nil {
 		return err
 	}
 	if rep.Parity, err = report.DescribeParity(ctx, in, f); err != nil {
+		return err
+	}
+	if err := v.addStates(ctx, rep, in, state); err != nil {
 		return err
 	}
 	if v.why {
@@ -179,6 +213,12 @@ func (v *informer) printSum(j fileio.File, f *archive.File) error {
 			return fmt.Errorf("no name for the netCDF file: the archive's name does not end in %s", fileio.Suffix)
 		}
 	}
+	v.sumLine(info.SHA256, name)
+	return nil
+}
+
+// sumLine prints a line of sha256sum.
+func (v *informer) sumLine(sum, name string) {
 	mark := ""
 	if strings.ContainsAny(name, "\\\n\r") {
 		mark = `\`
@@ -187,6 +227,5 @@ func (v *informer) printSum(j fileio.File, f *archive.File) error {
 	if terminal.IsTerminal(v.run.Term.Out) {
 		name = display.Printable(name)
 	}
-	fmt.Fprintf(v.run.Term.Out, "%s%s  %s\n", mark, info.SHA256, name)
-	return nil
+	fmt.Fprintf(v.run.Term.Out, "%s%s  %s\n", mark, sum, name)
 }

@@ -43,10 +43,14 @@ type infoReport struct {
 	Omitted []infoOmitted `json:"omitted"`
 	// Parity is null without parity.
 	Parity *report.ParityBrief `json:"parity"`
+	stateReport
+	// States are those of the file in volumes, the current one first.
+	States []stateOf `json:"states,omitempty"`
 
-	view bool // whether the archive is also a Zarr store
-	used usedFilters
-	each iter.Seq[*infoVar]
+	volumes [][]string // rows about volumes that have states of the file
+	view    bool       // whether the archive is also a Zarr store
+	used    usedFilters
+	each    iter.Seq[*infoVar]
 }
 
 type infoVar struct {
@@ -227,6 +231,7 @@ func (v *informer) printInfo(rep *infoReport) {
 	if p := rep.Parity; p != nil {
 		head = append(head, []string{"parity", p.Text()})
 	}
+	head = append(head, rep.volumes...)
 	if rep.Loss != nil {
 		head = append(head, []string{"loss", rep.Loss.String()}, []string{"source sha256", rep.Loss.SourceSHA256})
 	}

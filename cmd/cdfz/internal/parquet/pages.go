@@ -10,12 +10,13 @@ import (
 // columnReader reads the values of a column of a row group, a page at a time.
 type columnReader struct {
 	*Column
-	f     *File
-	chunk *chunk
-	pages int   // that were read
-	off   int64 // of the next page
-	left  int64 // entries in later pages
-	dict  []string
+	omitted bool // from what Next reads
+	f       *File
+	chunk   *chunk
+	pages   int   // that were read
+	off     int64 // of the next page
+	left    int64 // entries in later pages
+	dict    []string
 
 	entries    int64 // of the current page that are left
 	defs, reps runs  // of the current page

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
@@ -147,6 +148,13 @@ func (f *File) Rows(columns []Column) (*Rows, error) {
 	return r, nil
 }
 
+// Only lets Next read only some columns, by their number. The others have no values. It must be called before Next.
+func (r *Rows) Only(columns ...int) {
+	for i := range r.columns {
+		r.columns[i].omitted = !slices.Contains(columns, i)
+	}
+}
+
 // Next returns the next row as Writer.Add takes it, valid until the next call but for its texts, and io.EOF after the
 // last. Other errors are those of Open.
 func (r *Rows) Next() ([][]Value, error) {
@@ -164,6 +172,9 @@ func (r *Rows) Next() ([][]Value, error) {
 	r.left--
 	for i := range r.columns {
 		c := &r.columns[i]
+		if c.omitted {
+			continue
+		}
 		var err error
 		r.row[i], err = c.cell(r.row[i][:0])
 		if err == nil && r.left == 0 {

@@ -285,7 +285,7 @@ func (v *restorer) restTree(ctx context.Context, work cli.Work, failed func(stri
 		}
 		switch e.Kind {
 		case treefile.Archive, treefile.Plain:
-			if rel := t.Inner(e.Stored()); v.run.Select.Chooses(rel) && !t.met[e.Path] {
+			if rel := t.Inner(e.Stored()); v.run.Select.Chooses(rel) && !t.met[e.Path] && !t.IsPart() {
 				fail(e, fmt.Errorf("the tree file lists it, but %s is missing", terminal.ShowName(t.StoredAt(e))))
 			}
 		case treefile.Folder:
@@ -303,10 +303,13 @@ func (v *restorer) restTree(ctx context.Context, work cli.Work, failed func(stri
 				links = append(links, e)
 				continue
 			}
+			if t.IsPart() {
+				continue
+			}
 			linked[first.Path] = e.Path
 			at := t.Inner(e.Path)
 			t.extra[at] = first
-			again = append(again, fileio.File{Name: t.StoredAt(first), Rel: at, At: at, Size: first.Size})
+			again = append(again, fileio.File{Name: t.StoredAt(e), Rel: at, At: at, Size: first.Size})
 		}
 	}
 	if s3.IsURL(v.run.Dest.Name) {

@@ -171,7 +171,7 @@ func (v *verifier) do(ctx context.Context, args []string) {
 		failed(name, err)
 	}
 	v.run.Finder.Checks = true
-	v.trees.find(ctx, args, failed)
+	v.trees.find(ctx, v.run.Finder, args, failed)
 	files := v.run.Find(ctx, args, v.trees.selects, listFailed)
 	defer func() { files.Close() }()
 	if v.run.Select.Balance || v.scrub.chooses() {
@@ -272,12 +272,17 @@ func (v *verifier) one(ctx context.Context, j *cli.Job) (verdict, error) {
 	}
 	v.scrub.slow(ctx, in)
 	start := time.Now()
+	state, err := j.State(ctx)
+	if err != nil {
+		return broken, err
+	}
+	against := v.against.given() && state.Current == "" // an original is the current state
 	passes := 1
-	if v.against.given() {
+	if against {
 		passes = 2
 	}
 	o := &verify.Options{
-		Workers: j.Limits.Workers, Memory: j.Limits.BlockMemory(), Progress: verifyStep(ctx, j, in, passes), SHA256: v.sha256 || v.against.given(),
+		Workers: j.Limits.Workers, Memory: j.Limits.BlockMemory(), Progress: verifyStep(ctx, j, in, passes), SHA256: v.sha256 || against,
 	}
 	rep, err := verify.Verify(ctx, in.R, in.Size, o)
 	var outlook *repair.Outlook
@@ -303,7 +308,7 @@ func (v *verifier) one(ctx context.Context, j *cli.Job) (verdict, error) {
 		}
 		out.Loss = report.LossOf(f)
 	}
-	if out.OK && v.against.given() {
+	if out.OK && against {
 		if err = v.compare(ctx, j, in, &out); err != nil {
 			return broken, err
 		}

@@ -85,6 +85,7 @@ type Input struct {
 	remote   *answered        // of a URL, else nil
 	in       *os.Root         // the folder of a file below a tree; else nil
 	volume   *openVolume      // of which it is a member; else nil
+	member   string           // its path there
 	parts    iter.Seq[string] // the names of other files that are read because of this one, or nil; guarded by Inputs.mu
 	close    func() error
 }

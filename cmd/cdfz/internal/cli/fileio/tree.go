@@ -126,6 +126,7 @@ type found struct {
 	rel      string // path below the tree
 	folder   bool
 	volume   bool // it may be one, by its name
+	others   bool // it is of another shard
 	size     int64
 	modified time.Time
 	reason   string // to skip it
@@ -164,13 +165,15 @@ func (t *tree) list(rel string, pred Pred, s *Selection, takesBack bool, stop fu
 			}
 		}
 		f := found{rel: filepath.Join(rel, base), folder: d.IsDir()}
-		if !f.folder && !s.takes(f.rel) {
+		// Shards and rules choose members, not volumes.
+		f.volume = filepath.Ext(base) == volume.Suffix && notAFile(d, base) == ""
+		f.others = !f.folder && !s.takes(f.rel)
+		if f.others && !f.volume {
 			continue
 		}
 		f.reason = s.excluded(f.rel, f.folder)
-		if !f.folder && f.reason == "" {
+		if !f.folder && !f.others && f.reason == "" {
 			if f.reason = notAFile(d, base); f.reason == "" {
-				f.volume = filepath.Ext(base) == volume.Suffix
 				f.reason, f.err = pred(Entry{Name: t.name(f.rel), In: in.Root})
 			}
 			if st, err := d.Info(); err == nil {

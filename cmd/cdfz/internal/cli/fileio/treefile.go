@@ -328,6 +328,10 @@ type TreeOf struct {
 
 	file    string // the FILE
 	volumes bool   // the tree is in volumes
+	// oneOfSeveral is set if the FILE is one volume, beside which others may hold the rest.
+	oneOfSeveral bool
+	// links are the names of the current states of links and further names in volumes, by path.
+	links map[string]string
 }
 
 // FindTree finds the tree of a FILE, by the tree file in it or in a folder above it, which must list it. It returns nil if
@@ -419,22 +423,52 @@ func (t *TreeOf) Inner(p string) string {
 // NameOf returns the name of a path of the tree as one of a file of the FILE.
 func (t *TreeOf) NameOf(p string) string { return urls.Below(t.file, t.Inner(p)) }
 
-// StoredAt returns the path or the URL of what holds the content of an entry.
-func (t *TreeOf) StoredAt(e *treefile.Entry) string { return urls.Below(t.Folder, e.Stored()) }
+// StoredAt returns the path or the URL of what holds the content of an entry. In volumes, that is known of a further name
+// alone.
+func (t *TreeOf) StoredAt(e *treefile.Entry) string {
+	if name, known := t.links[e.Path]; known {
+		return name
+	}
+	return urls.Below(t.Folder, t.Tree.Linked(e).Stored())
+}
 
 // Trees are the trees of several FILEs.
 type Trees []*TreeOf
 
-// FindTrees finds the trees of FILEs that archive --whole has made. It calls failed for a damaged tree file.
-func FindTrees(ctx context.Context, names []string, failed func(name string, err error)) (list Trees) {
-	for _, name := range names {
-		of, err := FindTree(ctx, name)
-		switch {
-		case errors.Is(err, fs.ErrPermission): // only those who may read all of the tree may read its file
-		case err != nil:
-			failed(terminal.ShowName(TreePath(name)), err)
-		case of != nil:
-			list = append(list, of)
+// IsPart reports whether the FILE is a volume that may hold a part of the tree alone.
+func (t *TreeOf) IsPart() bool { return t.oneOfSeveral }
+
+// Link is a symbolic link of a tree, or a further name of a file, as listings have it.
+type Link struct {
+	Name string // as one below the FILE
+	Kind string // link or hard link
+	*treefile.Entry
+	Size   int64 // of the file of a further name
+	SHA256 string
+}
+
+// Links returns the symbolic links of trees, and further names of files that were kept as they are. In a store, archives
+// have further names, too. chooses reports whether the run looks at a path below its FILE.
+func (t Trees) Links(chooses func(rel string) bool) (list []Link) {
+	for _, of := range t {
+		for i := range of.Tree.Entries() {
+			e := &of.Tree.Entries()[i]
+			if e.Kind != treefile.Link && e.Kind != treefile.HardLink || !of.Has(e.Path) || !chooses(of.Inner(e.Path)) {
+				continue
+			}
+			name, known := of.links[e.Path]
+			switch first := of.Tree.Linked(e); {
+			case e.Kind == treefile.Link:
+				if !known {
+					name = of.NameOf(e.Placed())
+				}
+				list = append(list, Link{Name: name, Kind: "link", Entry: e})
+			case first.Kind == treefile.Plain || remote.IsURL(of.Folder) && !of.volumes:
+				if !known {
+					name = of.NameOf(e.Path)
+				}
+				list = append(list, Link{Name: name, Kind: "hard link", Entry: e, Size: first.Size, SHA256: first.SHA256})
+			}
 		}
 	}
 	return list

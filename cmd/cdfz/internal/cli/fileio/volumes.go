@@ -3,6 +3,7 @@ package fileio
 import (
 	"cmp"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/cdfz-format/cdfz/archive"
@@ -164,7 +166,7 @@ func (v *openVolume) member(ctx context.Context, j File, whole int64) (*Input, e
 	if err != nil {
 		return nil, err
 	}
-	in := &Input{Name: terminal.ShowName(j.Name), R: ioat.Live(ctx, r), Size: size, Stat: memberInfo{e.Info(), e}, volume: v}
+	in := &Input{Name: terminal.ShowName(j.Name), R: ioat.Live(ctx, r), Size: size, Stat: memberInfo{e.Info(), e}, volume: v, member: e.Path}
 	if f := v.file; f.remote != nil {
 		in.ETag, in.Modified, in.Stat = f.ETag, f.Modified, nil
 		in.remote = &answered{j.Name, f.remote.shown}
@@ -297,24 +299,25 @@ func (v *Volumes) Lookup(ctx context.Context, name string) (*volume.Entry, error
 
 // Paths returns the paths of a member in all volumes that have it. The current state is the first.
 func (v *Volumes) Paths(ctx context.Context, name string) (paths []string, err error) {
-	for _, i := range slices.Backward(v.list) {
-		_, err := i.Value.Lookup(ctx, name)
-		switch {
-		case err == nil && remote.IsURL(i.Key):
-			paths = append(paths, urls.Below(i.Key, name))
-		case err == nil:
-			paths = append(paths, i.Key+"/"+name)
-		case !errors.Is(err, fs.ErrNotExist):
-			return nil, err
-		}
+	list, err := v.states(ctx, name)
+	for _, s := range list {
+		paths = append(paths, memberName(s.Volume, name))
 	}
-	return paths, nil
+	return paths, err
 }
 
-// later returns the first of the volumes after one that has a member, or "".
+// memberName returns the path or the URL of a member.
+func memberName(volume, member string) string {
+	if remote.IsURL(volume) {
+		return urls.Below(volume, member)
+	}
+	return volume + "/" + member // as it is: Join would change a name such as "./x.tar"
+}
+
+// later returns the last of the volumes after one that has a member, or "".
 func (v *Volumes) later(ctx context.Context, than *volumeItem, name string) (string, error) {
 	at := slices.Index(v.list, than)
-	for _, i := range v.list[at+1:] {
+	for _, i := range slices.Backward(v.list[at+1:]) {
 		_, err := i.Value.Lookup(ctx, name)
 		switch {
 		case err == nil:
@@ -324,6 +327,76 @@ func (v *Volumes) later(ctx context.Context, than *volumeItem, name string) (str
 		}
 	}
 	return "", nil
+}
+
+// State is the state of a file that a member of a volume is.
+type State struct {
+	Volume  string    // the path or the URL of the volume, "" for other files
+	Packed  time.Time // when the volume was packed, zero if that is lost
+	Current string    // the volume that has the current state, "" if this is it or that is unknown
+	Known   bool      // whether the volumes beside it were looked at
+}
+
+// State returns the state that a file is among those in the volumes beside its own. The run must have found it there, and
+// the list of its files must be open. It is safe for concurrent use.
+func (j File) State(ctx context.Context) (State, error) {
+	m := j.states
+	if m == nil {
+		return State{}, nil
+	}
+	s := State{Volume: m.item.Key, Packed: m.item.Value.Packed(), Known: true}
+	in := m.in
+	if m.named {
+		if s.Known = !remote.IsURL(m.item.Key); !s.Known {
+			return s, nil
+		}
+		m.once.Do(func() { m.beside, m.failed = m.f.targets.in.OpenVolumes(ctx, folderOf(m.item.Key)) })
+		if in = m.beside; m.failed != nil {
+			return s, m.failed
+		}
+	}
+	var err error
+	s.Current, err = in.later(ctx, m.item, j.member)
+	return s, err
+}
+
+// StatesOf returns the states in volumes of the file that an open member is, the current one first. There are none for
+// other files, and of a member in a store or on a server, only its own is known.
+func (n *Inputs) StatesOf(ctx context.Context, in *Input) (list []State, err error) {
+	if in.volume == nil {
+		return nil, nil
+	}
+	own := State{Volume: in.volume.file.Name, Packed: in.volume.Packed()} // its neighbours are not known
+	if remote.IsURL(own.Volume) {
+		return []State{own}, nil
+	}
+	v, err := n.OpenVolumes(ctx, folderOf(own.Volume))
+	if err != nil {
+		return nil, err
+	}
+	defer v.Close()
+	return v.states(ctx, in.member)
+}
+
+// InVolume reports whether an input is a member of the volume with a name.
+func (in *Input) InVolume(name string) bool { return in.volume != nil && in.volume.file.Name == name }
+
+// states returns the states of a member in all volumes that have it, the current one first.
+func (v *Volumes) states(ctx context.Context, name string) (list []State, err error) {
+	for _, i := range slices.Backward(v.list) {
+		_, err := i.Value.Lookup(ctx, name)
+		switch {
+		case err == nil:
+			s := State{Volume: i.Key, Packed: i.Value.Packed(), Known: true}
+			if len(list) > 0 {
+				s.Current = list[0].Volume
+			}
+			list = append(list, s)
+		case !errors.Is(err, fs.ErrNotExist):
+			return nil, err
+		}
+	}
+	return list, nil
 }
 
 // membersOf are the members of a volume as files of a command line. They are found as the run goes on.
@@ -338,6 +411,11 @@ type membersOf struct {
 	stop    func()
 	err     error
 	current bool
+
+	named  bool // the FILE is this volume
+	once   sync.Once
+	beside *Volumes // of a named volume, for the states of its members
+	failed error
 }
 
 func (m *membersOf) name() string { return terminal.ShowName(m.file.Name) }
@@ -349,13 +427,18 @@ func (m *membersOf) close() {
 		m.stop()
 	}
 	m.in.Close()
+	if m.beside != nil {
+		m.beside.Close()
+	}
 }
 
-// addVolumes adds the members of the volumes of a folder. under is the path of that folder below FILE.
-func (f *Finder) addVolumes(ctx context.Context, files []File, under string, pred Pred, failed func(name string, err error), out *List) {
+// addVolumes adds the members of the volumes of a folder, or of a volume that is named. under is the path of the folder below
+// FILE.
+func (f *Finder) addVolumes(ctx context.Context, files []File, under string, named bool, pred Pred, failed func(name string, err error), out *List) {
 	sources, skipped := f.membersIn(ctx, files, under, pred, failed)
 	out.skipped += skipped
 	for _, s := range sources {
+		s.named = named
 		out.add(f, s)
 	}
 }
@@ -420,10 +503,7 @@ func (m *membersOf) fileOf(ctx context.Context, e *volume.Entry, damage error) (
 		return j, false, nil
 	}
 	rel := path.Join(filepath.ToSlash(m.under), e.Path)
-	j = File{Name: urls.Below(m.file.Name, e.Path), Rel: filepath.FromSlash(rel), N: m.file.N, Size: e.Size, Modified: e.Modified, volume: &m.file, member: e.Path}
-	if !remote.IsURL(j.Name) {
-		j.Name = m.file.Name + "/" + e.Path // as it is: Join would change a name such as "./x.tar"
-	}
+	j = File{Name: memberName(m.file.Name, e.Path), Rel: filepath.FromSlash(rel), N: m.file.N, Size: e.Size, Modified: e.Modified, volume: &m.file, member: e.Path, states: m}
 	if !m.f.sel.takes(j.Rel) {
 		return j, false, nil
 	}
@@ -442,6 +522,9 @@ func (m *membersOf) fileOf(ctx context.Context, e *volume.Entry, damage error) (
 			return j, false, err
 		}
 		j.Size = e.Size
+	}
+	if e.HasSum {
+		j.SHA256 = hex.EncodeToString(e.Sum[:])
 	}
 	if m.current {
 		later, err := m.in.later(ctx, m.item, e.Path)
@@ -472,6 +555,21 @@ func (f *Finder) isVolume(ctx context.Context, j File) bool {
 	return errors.Is(err, archive.ErrCorrupt) || errors.Is(err, archive.ErrVersion)
 }
 
+// FindTrees finds the trees of FILEs that archive --whole has made. It calls failed for a damaged tree file.
+func (f *Finder) FindTrees(ctx context.Context, names []string, failed func(name string, err error)) (list Trees) {
+	for _, name := range names {
+		of, err := f.FindTree(ctx, name)
+		switch {
+		case errors.Is(err, fs.ErrPermission): // only those who may read all of the tree may read its file
+		case err != nil:
+			failed(terminal.ShowName(TreePath(name)), err)
+		case of != nil:
+			list = append(list, of)
+		}
+	}
+	return list
+}
+
 // FindTree finds the tree of a FILE as the function FindTree does, also if the FILE is a volume, or a folder of volumes, of
 // which one has the tree file. Then it is that of the last one.
 func (f *Finder) FindTree(ctx context.Context, file string) (*TreeOf, error) {
@@ -480,13 +578,14 @@ func (f *Finder) FindTree(ctx context.Context, file string) (*TreeOf, error) {
 		return of, err
 	}
 	n := f.targets.in
-	in, dir := &Volumes{n: n}, file
+	in, dir, one := &Volumes{n: n}, file, false
 	if j := (File{Name: file}); f.isVolume(ctx, j) {
 		i, err := n.useVolume(ctx, j)
 		if err != nil {
 			return nil, nil // the run reports it
 		}
 		in.list = append(in.list, i)
+		one = true
 		if dir = folderOf(file); remote.IsURL(file) {
 			dir = file[:strings.LastIndexByte(file, '/')+1]
 		}
@@ -514,9 +613,37 @@ func (f *Finder) FindTree(ctx context.Context, file string) (*TreeOf, error) {
 			return nil, err
 		}
 		t.ByStored("")
-		return &TreeOf{Tree: t, Folder: dir, Below: ".", file: file, volumes: true}, nil
+		of := &TreeOf{Tree: t, Folder: dir, Below: ".", file: file, volumes: true, oneOfSeveral: one && hasOthers(file), links: map[string]string{}}
+		for _, e := range t.Entries() {
+			if e.Kind != treefile.Link && e.Kind != treefile.HardLink {
+				continue
+			}
+			at := e.Placed()
+			if e.Kind == treefile.HardLink && t.Find(e.To).Kind == treefile.Archive {
+				at += treefile.Suffix
+			}
+			paths, err := in.Paths(ctx, at)
+			if err != nil {
+				return nil, err
+			}
+			if len(paths) > 0 {
+				of.links[e.Path] = paths[0]
+			}
+		}
+		return of, nil
 	}
 	return nil, nil
+}
+
+// hasOthers reports whether there may be other volumes beside one. In a store or on a server, nobody looks.
+func hasOthers(file string) bool {
+	if remote.IsURL(file) {
+		return true
+	}
+	entries, _ := os.ReadDir(folderOf(file))
+	return slices.ContainsFunc(entries, func(d fs.DirEntry) bool {
+		return path.Ext(d.Name()) == volume.Suffix && d.Name() != filepath.Base(file)
+	})
 }
 
 // volumesOf opens the volumes in a FILE that is a folder or a prefix. It returns nil for others. A prefix is listed once, if

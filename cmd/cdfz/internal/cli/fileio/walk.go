@@ -30,8 +30,9 @@ type File struct {
 	// volume is the volume in which it is the member of a path, nil for none.
 	volume *File
 	member string
-	err    error  // it cannot be opened
-	skip   string // the reason to skip it
+	states *membersOf // the volume with its neighbours, nil if a run has found no others
+	err    error      // it cannot be opened
+	skip   string     // the reason to skip it
 
 	object bool // it is below a prefix, and Rel is its key after that
 	empty  bool // it is an object without bytes
@@ -44,6 +45,7 @@ type File struct {
 
 	Modified time.Time // when it was found, zero if unknown
 	ETag     string    // of an object when it was found, "" if unknown
+	SHA256   string    // of a member, as its volume has it; "" if unknown. Finder.Checks compares that
 	Place    string    // of the target, if known: see Targets.Place
 }
 
@@ -233,7 +235,7 @@ func (f *Finder) Find(ctx context.Context, args []string, pred Pred, failed func
 			}
 			if f.isVolume(ctx, j) {
 				out.Folders = true
-				f.addVolumes(ctx, []File{j}, "", pred, failed, &out)
+				f.addVolumes(ctx, []File{j}, "", true, pred, failed, &out)
 				continue
 			}
 			if f.sel.takes(j.Rel) {
@@ -293,7 +295,7 @@ func (f *Finder) walk(ctx context.Context, t *tree, rel string, n int, pred Pred
 		return
 	}
 	var volumes []File
-	defer func() { f.addVolumes(ctx, volumes, rel, pred, failed, out) }()
+	defer func() { f.addVolumes(ctx, volumes, rel, false, pred, failed, out) }()
 	for _, is := range list {
 		name := t.name(is.rel)
 		if is.volume {
@@ -305,6 +307,7 @@ func (f *Finder) walk(ctx context.Context, t *tree, rel string, n int, pred Pred
 		switch {
 		case ctx.Err() != nil:
 			return
+		case is.others:
 		case is.folder && is.reason == "":
 			f.walk(ctx, t, is.rel, n, pred, failed, out)
 		case errors.Is(is.err, fs.ErrNotExist): // another program has removed it since
