@@ -45,10 +45,21 @@ func TestDryRun(t *testing.T) {
 		_, _, again := cdfz(t, "archive", "-o", c.dest, "data")
 		require.NotEmpty(t, again, "%s: the run fails, too", c.dest)
 	}
-	code, _, msg := cdfz(t, "archive", "--dry-run", "-o", long, "data")
+	// Files that --whole keeps as they are take room, too.
+	require.NoError(t, os.Mkdir("others", 0o755))
+	require.NoError(t, os.WriteFile("others/big.bin", make([]byte, 200<<10), 0o644))
+	code, out, msg := cdfz(t, "archive", "--whole", "--dry-run", "-o", "full/", "others")
+	require.NotZero(t, code)
+	require.Regexp(t, `(?m)^dry run: full/: \S+ k?B free for 0 B of archives, if they are as large as their sources, and 205 kB of other files; archives`, out)
+	require.Regexp(t, `cdfz: full/: expected room for 0 B of archives \(.*\) and 205 kB of other files, found \S+ k?B free`, msg)
+	code, out, msg = cdfz(t, "archive", "--whole", "--dry-run", "-o", "inodes/", "data")
+	require.NotZero(t, code, out)
+	require.Contains(t, msg, "expected room for 61 files")
+
+	code, _, msg = cdfz(t, "archive", "--dry-run", "-o", long, "data")
 	require.Zero(t, code, msg)
 	require.Regexp(t, `^cdfz: warning: \S+/a.nc.cdfz: a path of \d+ bytes: most programs and receipts take up to 4095\n$`, msg)
-	code, out, msg := cdfz(t, "archive", "--dry-run", "-o", "out/", "data")
+	code, out, msg = cdfz(t, "archive", "--dry-run", "-o", "out/", "data")
 	require.Zero(t, code, msg)
 	require.Regexp(t, `(?m)^dry run: out/: \S+ .B free for \S+ kB of archives, if they are as in the sample; archives that are replaced are not counted$`, out)
 	require.NoDirExists(t, "out")

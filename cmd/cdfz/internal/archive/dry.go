@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -56,7 +57,7 @@ type planSum struct {
 // dryRun reports what a run would archive, and estimates how long it takes from a sample. It writes
 // nothing but unnamed temporary files of --decompress.
 func (v *archiver) dryRun(ctx context.Context) {
-	var planned []fileio.File
+	var planned, kept []fileio.File
 	total := int64(0)
 	var plain archiveSum
 	var fate *fates
@@ -78,6 +79,7 @@ func (v *archiver) dryRun(ctx context.Context) {
 			f := j.File
 			f.Size = rep.Size
 			if w.Plain {
+				kept = append(kept, f)
 				plain.Plain++
 				plain.PlainSize += rep.Size
 			} else {
@@ -97,7 +99,7 @@ func (v *archiver) dryRun(ctx context.Context) {
 		sum.Stored = int64(s.stored)
 		sum.Seconds = display.Round(float64(total)/float64(s.size)*s.seconds, 3)
 	}
-	for _, n := range v.needs(planned) {
+	for _, n := range v.needs(slices.Concat(planned, kept)) {
 		n.report(v, s.stored/float64(max(total, 1)))
 	}
 	if fate != nil && !v.run.Term.JSON {

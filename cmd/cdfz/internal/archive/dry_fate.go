@@ -114,7 +114,9 @@ func places(list []string) string {
 // need is what the targets of a run take on a file system.
 type need struct {
 	*fileio.Room
-	size, files int64 // of sources
+	size, files int64 // of sources that become archives
+	// plain are the bytes of files that are kept as they are, and shared those of others that may take no room.
+	plain, shared int64
 }
 
 // needs adds up the targets of the planned files by file system.
@@ -131,8 +133,16 @@ func (v *archiver) needs(planned []fileio.File) []*need {
 			i = len(list)
 			list = append(list, &need{Room: room})
 		}
-		list[i].size += j.Size
-		list[i].files++
+		n := list[i]
+		n.files++
+		switch st, _ := os.Stat(j.Name); {
+		case !j.Plain:
+			n.size += j.Size
+		case room.MayShare(st):
+			n.shared += j.Size
+		default:
+			n.plain += j.Size
+		}
 	}
 	return list
 }
@@ -144,12 +154,21 @@ func (n *need) report(v *archiver, ratio float64) {
 	if ratio > 0 {
 		bytes, known = int64(float64(n.size)*ratio), "as in the sample"
 	}
+	others := ""
+	if n.plain > 0 {
+		others = fmt.Sprintf(" and %s of other files", display.Size(n.plain))
+	}
 	if !v.run.Term.JSON {
-		v.run.Term.Report("dry run: %s: %s free for %s of archives, if they are %s; archives that are replaced are not counted", n.Place, display.Size(n.Bytes), display.Size(bytes), known)
+		sharing := ""
+		if n.shared > 0 {
+			sharing = fmt.Sprintf("; %s of other files may share the bytes of their sources", display.Size(n.shared))
+		}
+		v.run.Term.Report("dry run: %s: %s free for %s of archives, if they are %s%s%s; archives that are replaced are not counted",
+			n.Place, display.Size(n.Bytes), display.Size(bytes), known, strings.Replace(others, " and", ", and", 1), sharing)
 	}
 	switch {
-	case bytes > n.Bytes:
-		v.run.Term.FailFile(n.Place, fmt.Errorf("expected room for %s of archives (%s), found %s free", display.Size(bytes), known, display.Size(n.Bytes)))
+	case bytes+n.plain > n.Bytes:
+		v.run.Term.FailFile(n.Place, fmt.Errorf("expected room for %s of archives (%s)%s, found %s free", display.Size(bytes), known, others, display.Size(n.Bytes)))
 	case n.Files >= 0 && n.files > n.Files:
 		v.run.Term.FailFile(n.Place, fmt.Errorf("expected room for %s, found %d free", display.Count(n.files, "file"), n.Files))
 	}

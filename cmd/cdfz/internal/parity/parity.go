@@ -55,7 +55,8 @@ result is the same as that of cdfz archive --parity.
 Each archive is verified first, because parity would preserve damage. Damaged parity can be
 replaced or removed if everything else is intact. Parity is added in
 place if the archive has none and its tail is shorter than the parity. Otherwise a new
-file replaces the archive. -o writes a new archive and leaves FILE alone.
+file replaces the archive. -o writes a new archive and leaves FILE alone. Other files of a folder that archive --whole
+has made get no parity, and are counted in a message.
 
 If appending is interrupted, the archive is intact, but may have bytes after its end:
 cdfz repair -f cuts them off.`,
@@ -74,6 +75,9 @@ cdfz repair -f cuts them off.`,
 			defer files.Close()
 			v.run.Term.StartProgress("parity", files.Sizes()...)
 			v.run.Each(cmd.Context(), files, func(j *cli.Job) error { return v.one(cmd.Context(), j) }, v.run.Term.FailFile)
+			if v.share > 0 {
+				v.noteOthers(cmd.Context(), args)
+			}
 			return nil
 		},
 	}

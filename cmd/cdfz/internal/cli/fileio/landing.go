@@ -71,6 +71,8 @@ type Room struct {
 	Bytes int64  // for this user
 	Files int64  // that can be made; -1 if unknown
 	st    fs.FileInfo
+	// clones is set if the file system may share bytes between files.
+	clones bool
 }
 
 // Rooms are the file systems of targets.
@@ -90,7 +92,7 @@ func (r *Rooms) Of(t *Targets, j File) *Room {
 			return known
 		}
 	}
-	room := &Room{Place: at, st: st}
+	room := &Room{Place: at, st: st, clones: clones(at)}
 	if t.dest.Name != "" {
 		room.Place = t.dest.Name
 	}
@@ -100,4 +102,9 @@ func (r *Rooms) Of(t *Targets, j File) *Room {
 	}
 	*r = append(*r, room)
 	return room
+}
+
+// MayShare reports whether a copy of a file there may share the bytes of the file, and take no room.
+func (r *Room) MayShare(file fs.FileInfo) bool {
+	return file != nil && r.clones && sameDevice(r.st, file)
 }

@@ -1,6 +1,10 @@
 package fileio
 
-import "golang.org/x/sys/unix"
+import (
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
 
 // space returns the free bytes and files of the file system of a folder. files is -1 if it has no limit.
 func space(dir string) (bytes, files int64, ok bool) {
@@ -31,3 +35,10 @@ func writable(dir string) error {
 
 // CanRemove returns an error if files cannot be removed from a folder.
 func CanRemove(dir string) error { return writable(dir) }
+
+// clones reports whether the file system of a folder is of a kind that can share bytes between files.
+func clones(dir string) bool {
+	const bcachefs, zfs = 0xca451a4e, 0x2fc12fc1
+	var st unix.Statfs_t
+	return unix.Statfs(dir, &st) == nil && slices.Contains([]int64{unix.BTRFS_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, bcachefs, zfs}, int64(st.Type))
+}

@@ -4,6 +4,8 @@ package fileio
 
 func space(string) (bytes, files int64, ok bool) { return 0, 0, false }
 
+func clones(string) bool { return false }
+
 func longestName(string) int { return 0 }
 
 func writable(string) error { return nil }
