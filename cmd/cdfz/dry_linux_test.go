@@ -45,10 +45,19 @@ func TestDryRun(t *testing.T) {
 		_, _, again := cdfz(t, "archive", "-o", c.dest, "data")
 		require.NotEmpty(t, again, "%s: the run fails, too", c.dest)
 	}
+	code, out, msg := cdfz(t, "archive", "--whole", "-o", "kept/", "data")
+	require.Zero(t, code, out+msg)
+	code, _, msg = cdfz(t, "restore", "--dry-run", "-o", "full/", "kept")
+	require.NotZero(t, code)
+	require.Regexp(t, `cdfz: full/: expected room for \S+ kB of files, found \S+ k?B free`, msg)
+	code, _, msg = cdfz(t, "restore", "--dry-run", "-o", "inodes/", "kept")
+	require.NotZero(t, code)
+	require.Regexp(t, `cdfz: inodes/: expected room for 61 files, found \d free`, msg)
+
 	// Files that --whole keeps as they are take room, too.
 	require.NoError(t, os.Mkdir("others", 0o755))
 	require.NoError(t, os.WriteFile("others/big.bin", make([]byte, 200<<10), 0o644))
-	code, out, msg := cdfz(t, "archive", "--whole", "--dry-run", "-o", "full/", "others")
+	code, out, msg = cdfz(t, "archive", "--whole", "--dry-run", "-o", "full/", "others")
 	require.NotZero(t, code)
 	require.Regexp(t, `(?m)^dry run: full/: \S+ k?B free for 0 B of archives, if they are as large as their sources, and 205 kB of other files; archives`, out)
 	require.Regexp(t, `cdfz: full/: expected room for 0 B of archives \(.*\) and 205 kB of other files, found \S+ k?B free`, msg)

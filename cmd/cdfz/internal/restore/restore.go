@@ -30,6 +30,7 @@ type restorer struct {
 	salvages bool // damaged archives
 	folders  bool // a FILE is a folder, and an earlier run may have restored some of its files
 	sha256   bool // is always compared
+	dry      bool // --dry-run
 	sparse   atomicfile.Sparse
 	sum      restoreSum
 	tree     *tree // of the FILE, nil for none
@@ -113,6 +114,9 @@ whose key is not the path of a file, such as a/../b.
 
 ` + cli.LogHelp + `
 
+--dry-run writes nothing. It lists what would be restored, with targets and sizes, and fails for targets that
+cannot be made and for too little room.
+
 With -o s3://BUCKET/KEY or -o s3://BUCKET/PREFIX/, the files become objects of a store. Each
 is first restored and checked in a temporary file.`,
 		Example: cli.Examples(
@@ -136,6 +140,12 @@ is first restored and checked in a temporary file.`,
 			if v.salvages && run.Dest.IsStdout() {
 				return terminal.Hinted(errors.New("-o -: --salvage does not write in order"), "-o OUT writes to a file")
 			}
+			switch {
+			case v.dry && (run.Dest.IsStdout() || v.salvages):
+				return errors.New("--dry-run: contradicts -o - and --salvage")
+			case v.dry && run.LogName() != "":
+				return errors.New("--dry-run: writes nothing, and no --log")
+			}
 			if err := run.OpenLog(cmd.Context(), "restore"); err != nil {
 				run.Term.FailFile(run.LogName(), err)
 				return nil
@@ -147,6 +157,7 @@ is first restored and checked in a temporary file.`,
 	run.MemoryFlag(cmd)
 	cli.Flags(cmd, "What to restore", func(f *pflag.FlagSet) {
 		f.BoolVar(&v.salvages, "salvage", false, "restore the intact parts of a damaged archive")
+		f.BoolVar(&v.dry, "dry-run", false, "write nothing; report what would be restored, and whether there is room for it")
 		f.Var(&cli.TimeFlag{T: &run.Finder.AsOf, End: true}, "as-of", "from volumes, restore what they had at `TIME`: later ones are left out")
 	})
 	cli.Flags(cmd, cli.OutputFlags, func(f *pflag.FlagSet) {
@@ -193,6 +204,10 @@ func (v *restorer) do(ctx context.Context, args []string) {
 		}
 	}
 	v.folders = files.Folders
+	if v.dry {
+		v.dryRun(ctx, &files, failed)
+		return
+	}
 	v.run.Term.StartProgress("restore", files.Sizes()...)
 	work := cli.Work{Failed: failed, Fixed: 24 << 20, PerByte: 8, One: func(ctx context.Context, j *cli.Job) (func(), error) {
 		one := v.one

@@ -56,6 +56,9 @@ func (t *Targets) CanMake(j File, target string, term *terminal.Printer) error {
 			}
 		}
 	}
+	if is, err := os.Stat(filepath.Dir(target)); err == nil && !is.IsDir() {
+		return cannot(nofollow.ErrNotFolder) // a volume
+	}
 	if st == nil {
 		return nil
 	}
