@@ -12,19 +12,18 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/treefile"
-	"github.com/cdfz-format/cdfz/internal/filetime"
 )
 
 // stateReport is the state of a member of a volume in JSON.
 type stateReport struct {
-	Packed *filetime.Time `json:"packed,omitempty"` // when its volume was packed
+	Packed string `json:"packed,omitempty"` // when its volume was packed
 	// Current is the volume that has the current state, if this is an older one.
 	Current string `json:"current_volume,omitempty"`
 }
 
 func describeState(s fileio.State) (rep stateReport) {
 	if !s.Packed.IsZero() {
-		rep.Packed = &filetime.Time{Time: s.Packed.UTC()}
+		rep.Packed = packedText(s)
 	}
 	if s.Current != "" {
 		rep.Current = terminal.ReportName(s.Current)

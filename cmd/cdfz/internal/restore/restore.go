@@ -157,7 +157,7 @@ is first restored and checked in a temporary file.`,
 	run.MemoryFlag(cmd)
 	cli.Flags(cmd, "What to restore", func(f *pflag.FlagSet) {
 		f.BoolVar(&v.salvages, "salvage", false, "restore the intact parts of a damaged archive")
-		f.BoolVar(&v.dry, "dry-run", false, "write nothing; report what would be restored, and whether there is room for it")
+		f.BoolVar(&v.dry, "dry-run", false, "write nothing; report what would be restored,\nand whether there is room for it")
 		f.Var(&cli.TimeFlag{T: &run.Finder.AsOf, End: true}, "as-of", "from volumes, restore what they had at `TIME`: later ones are left out")
 	})
 	cli.Flags(cmd, cli.OutputFlags, func(f *pflag.FlagSet) {
