@@ -6,7 +6,7 @@ BIN     := bin/cdfz
 HOST    := bin/cdfz-plugin-host
 export CGO_ENABLED ?= 0
 
-.PHONY: build host native install uninstall wheel test test-native test-foreign test-slurm test-zarr3 test-corpus test-ncapi test-fleet race arch fuzz seeds lint demo conformance bench bench-access bench-filters bench-ratio mutants soak man clean
+.PHONY: build host native install uninstall wheel js-wasm js-pack test test-js test-native test-foreign test-slurm test-zarr3 test-corpus test-ncapi test-fleet race arch fuzz seeds lint demo conformance bench bench-access bench-filters bench-ratio mutants soak man clean
 
 # Without the symbol table and DWARF the program is a quarter smaller. Stack traces keep names and lines.
 STRIPPED := -trimpath -ldflags '-s -w'
@@ -57,6 +57,20 @@ wheel:
 	$(GO) build $(STRIPPED) -o $(WHEEL)/cdfz/bin/cdfz ./cmd/cdfz
 	CDFZ_C="$(abspath c)" CDFZ_PLATFORM=manylinux2014_$$(uname -m) /usr/bin/python3 -m pip wheel --no-index --no-build-isolation --no-deps -w bin $(WHEEL)
 
+# The decoder of blocks of the package in js/, which is committed, and the package as npm pack makes it. CHECK=--check
+# only compares.
+JSWASM := clang --target=wasm32 -msimd128 -std=c11 -Os -fno-unroll-loops -fno-vectorize -ffp-contract=off -mbulk-memory -nostdlib -isystem wasm
+js-wasm:
+	.ci/deps js-wasm
+	$(MAKE) -C c wasm OUT="$(abspath bin/js)" WASM="$(JSWASM)" EXPORTS="lorenz_parse lorenz_size lorenz_scratch_size lorenz_decode __heap_base"
+	node js/tools/wasm.mjs bin/js/lorenz.wasm $(CHECK)
+
+js-pack:
+	.ci/deps js
+	mkdir -p bin
+	cp LICENSE js/LICENSE
+	cd js && npm pack --silent --pack-destination ../bin
+
 # Fewer collections of garbage, which take much of the time of the tests.
 TESTED := GOGC=400 $(GO) test -timeout 30m
 
@@ -64,7 +78,13 @@ TESTED := GOGC=400 $(GO) test -timeout 30m
 test:
 	.ci/deps test
 	$(TESTED) -tags 'judge man' ./cmd/cdfz ./... ./testdata/gen ./testdata/corpus ./testdata/seeds ./testdata/conformance
+	.ci/js
 	$(GO) test -tags purego -run 'Shuffle|Vectors|Load|Random|Floats|Sum|FilterOutcomes' ./filters/all ./filters/internal/transpose ./filters/all/internal/fletcher ./slab ./lorenz ./archive/internal/crc
+
+# Only the package in js/, which is a part of make test.
+test-js:
+	.ci/deps js
+	.ci/js
 
 # The C library: all builds against packages lorenz and archive, and the fuzz targets. The 200,000 damaged blocks
 # for each build of make test-native MUTANTS=200000 FUZZSECONDS=600 take more than an hour.

@@ -1,0 +1,206 @@
+// Where the bytes of an archive come from: a URL, a File or Blob, or memory.
+import { ChangedError, SourceError } from "./errors.js";
+
+const first = 65536; // bytes of the first request
+const gap = 65536; // bytes that are read to save a request
+const longest = 16 << 20; // bytes of a request
+const atOnce = 6; // requests
+
+/** open returns a source. Its first bytes, and mostly its last ones, are already read. */
+export async function open(what, options = {}) {
+  if (typeof what === "string" || what instanceof URL) {
+    const base = globalThis.document?.baseURI;
+    const s = new URLSource(new URL(what, base).href, options);
+    await s.begin();
+    return s;
+  }
+  if (typeof Blob !== "undefined" && what instanceof Blob) return new Source(what.size, what.name ?? "", (off, len) => sliced(what, off, len));
+  if (what instanceof ArrayBuffer) what = new Uint8Array(what);
+  if (what instanceof Uint8Array) return new Source(what.length, "", async (off, len) => what.subarray(off, off + len));
+  throw new TypeError("expected a URL, a File, a Blob, an ArrayBuffer or a Uint8Array");
+}
+
+async function sliced(blob, off, len) {
+  let b;
+  try {
+    b = new Uint8Array(await blob.slice(off, off + len).arrayBuffer());
+  } catch (e) {
+    throw new ChangedError(`${blob.name ?? "the file"} cannot be read any more, perhaps because it has changed: ${e.message}`, { cause: e });
+  }
+  if (b.length !== len) throw new ChangedError(`${blob.name ?? "the file"} has changed: expected ${len} bytes, found ${b.length}`);
+  return b;
+}
+
+/** Source reads ranges of bytes. */
+export class Source {
+  constructor(size, name, get) {
+    this.size = size;
+    this.name = name;
+    this.get = get;
+    this.requests = 0;
+    this.bytes = 0; // read
+    this.kept = []; // {off, bytes}
+  }
+
+  /** keep remembers a range, so that it is not read again. */
+  async keep(off, len, signal) {
+    if (!this.held(off, len)) this.kept.push({ off, bytes: (await this.read([[off, len]], signal))[0] });
+  }
+
+  held(off, len) {
+    const k = this.kept.find((k) => k.off <= off && off + len <= k.off + k.bytes.length);
+    return k?.bytes.subarray(off - k.off, off - k.off + len);
+  }
+
+  /** read returns the bytes of ranges [off, len]. Ranges that are near each other share a request. */
+  async read(ranges, signal) {
+    signal?.throwIfAborted();
+    const out = ranges.map(([off, len]) => this.held(off, len));
+    const wanted = ranges.map(([off, len], i) => ({ off, len, i })).filter(({ i }) => out[i] === undefined).sort((a, b) => a.off - b.off);
+    const runs = [];
+    for (const one of wanted) {
+      const run = runs.at(-1);
+      const end = one.off + one.len;
+      if (run && one.off - run.end <= gap && (end - run.off <= longest || end <= run.end)) {
+        run.end = Math.max(run.end, end);
+        run.parts.push(one);
+      } else runs.push({ off: one.off, end, parts: [one] });
+    }
+    const stop = new AbortController();
+    const all = signal ? AbortSignal.any?.([signal, stop.signal]) ?? signal : stop.signal;
+    const next = async () => {
+      for (let run; (run = runs.shift()); ) {
+        const len = run.end - run.off;
+        this.requests++;
+        this.bytes += len;
+        const b = await this.get(run.off, len, all);
+        for (const { off, len, i } of run.parts) out[i] = b.subarray(off - run.off, off - run.off + len);
+      }
+    };
+    try {
+      await Promise.all(Array.from({ length: Math.min(atOnce, runs.length) }, next));
+    } catch (e) {
+      stop.abort();
+      throw e;
+    }
+    return out;
+  }
+}
+
+class URLSource extends Source {
+  /** options: fetch, headers, signal, and whole: the most bytes of a file that a server without ranges may send whole. */
+  constructor(url, { fetch, headers, signal, whole = 16 << 20, credentials }) {
+    super(0, url, (off, len, signal) => this.range(off, len, signal));
+    this.fetch = fetch ?? ((...a) => globalThis.fetch(...a));
+    this.headers = headers;
+    this.credentials = credentials;
+    this.signal = signal;
+    this.whole = whole;
+  }
+
+  async request(off, end, signal) {
+    const headers = new Headers(this.headers);
+    headers.set("Range", `bytes=${off}-${end - 1}`);
+    try {
+      return await this.fetch(this.name, { headers, signal, credentials: this.credentials });
+    } catch (e) {
+      if (signal?.aborted || e.name === "AbortError") throw e;
+      const elsewhere = globalThis.location && new URL(this.name).origin !== globalThis.location.origin;
+      throw new SourceError(`${this.name} could not be read: ${e.message}${e.cause?.message ? ` (${e.cause.message})` : ""}${elsewhere ? `. Either there is no such server, or it does not allow pages of ${globalThis.location.origin} to read it: it has to answer with the headers ${cors}` : ""}`, { cause: e });
+    }
+  }
+
+  async begin() {
+    const r = await this.request(0, first, this.signal);
+    this.requests++;
+    this.tag = tagOf(r);
+    if (r.status === 416) { // an empty file
+      await r.body?.cancel();
+      this.size = 0;
+      return;
+    }
+    if (r.status === 200) return this.complete(r);
+    if (r.status !== 206) {
+      await r.body?.cancel();
+      throw new SourceError(`${this.name}: status ${r.status} ${r.statusText}`.trimEnd());
+    }
+    const found = /^bytes 0-(\d+)\/(\d+)$/.exec(r.headers.get("Content-Range") ?? "");
+    if (!found) {
+      await r.body?.cancel();
+      throw new SourceError(r.headers.get("Content-Range") === null
+        ? `${this.name}: the server hides the length of the file from this page: it has to answer with the headers ${cors}`
+        : `${this.name}: expected a Content-Range of bytes 0-, found ${r.headers.get("Content-Range")}`);
+    }
+    this.size = Number(found[2]);
+    const b = await this.body(r, Number(found[1]) + 1, this.signal);
+    this.kept.push({ off: 0, bytes: b });
+    this.bytes += b.length;
+  }
+
+  // complete takes the whole file of a server that does not know ranges, if it is short.
+  async complete(r) {
+    const refuse = (n) => new SourceError(`${this.name}: the server ignores Range and sends the whole file${n ? ` of ${n} bytes` : ""}, more than the option whole allows (${this.whole} bytes). Archives should lie on a server that answers requests of ranges with status 206`);
+    const length = Number(r.headers.get("Content-Length") ?? 0);
+    if (length > this.whole) {
+      await r.body?.cancel();
+      throw refuse(length);
+    }
+    const parts = [];
+    let n = 0;
+    const reader = r.body.getReader();
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      n += value.length;
+      if (n > this.whole) {
+        await reader.cancel();
+        throw refuse();
+      }
+      parts.push(value);
+    }
+    const all = new Uint8Array(n);
+    n = 0;
+    for (const p of parts) {
+      all.set(p, n);
+      n += p.length;
+    }
+    this.size = this.bytes = n;
+    this.kept = [{ off: 0, bytes: all }];
+  }
+
+  async range(off, len, signal) {
+    const r = await this.request(off, off + len, signal);
+    const tag = tagOf(r);
+    const total = /\/(\d+)$/.exec(r.headers.get("Content-Range") ?? "")?.[1];
+    const was = (name, a, b) => new ChangedError(`${this.name} has changed since it was opened: its ${name} was ${a} and is ${b}. Open it again`);
+    if (r.status === 206 && this.tag && tag && tag !== this.tag) {
+      await r.body?.cancel();
+      throw was("ETag", this.tag, tag);
+    }
+    if (r.status === 416 || (r.status === 206 && total && Number(total) !== this.size)) {
+      await r.body?.cancel();
+      throw was("length", this.size, total ?? "less");
+    }
+    if (r.status !== 206) {
+      await r.body?.cancel();
+      throw new SourceError(r.status === 200 ? `${this.name}: the server ignored a range, which it had known before` : `${this.name}: status ${r.status} ${r.statusText}`.trimEnd());
+    }
+    return this.body(r, len, signal);
+  }
+
+  async body(r, len, signal) {
+    let b;
+    try {
+      b = new Uint8Array(await r.arrayBuffer());
+    } catch (e) {
+      if (signal?.aborted || e.name === "AbortError") throw e;
+      throw new SourceError(`${this.name}: the connection broke: ${e.message}`, { cause: e });
+    }
+    if (b.length !== len) throw new SourceError(`${this.name}: expected ${len} bytes, found ${b.length}${r.headers.get("Content-Encoding") ? `: the server must not compress archives (Content-Encoding: ${r.headers.get("Content-Encoding")})` : ""}`);
+    return b;
+  }
+}
+
+const cors = "Access-Control-Allow-Origin: * (or the page's origin) and Access-Control-Expose-Headers: Content-Range, ETag";
+
+const tagOf = (r) => r.headers.get("ETag") ?? "";

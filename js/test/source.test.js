@@ -1,0 +1,97 @@
+// Where archives come from: servers of all kinds, dropped files, and few requests.
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { test } from "node:test";
+import { ChangedError, open, SourceError, UnsupportedError } from "../src/index.js";
+import { archives, bytesOf, folder, noise, server, testdata } from "./helpers.js";
+
+function large(t) {
+  const dir = folder(t);
+  writeFileSync(`${dir}/x.nc`, noise(20, 90, 180));
+  return bytesOf(archives(`${dir}/made`, [`${dir}/x.nc`], "--preset", "fast")[0]);
+}
+
+test("few requests", async (t) => {
+  const bytes = large(t), log = [];
+  assert.ok(bytes.length > 500000, `${bytes.length} bytes`);
+  const a = await open(await server(t, bytes, { log }));
+  assert.ok(log.length <= 3, log.join(" "));
+  assert.equal(log[0], "bytes=0-65535");
+  const v = a.variables.find((v) => v.shape.length === 3);
+  for (const i of [0, Math.floor(v.shape[0] / 2)]) {
+    const before = log.length;
+    await v.get([i]);
+    assert.ok(log.length - before <= 2, log.slice(before).join(" "));
+  }
+  const before = log.length;
+  await v.get([0]);
+  assert.equal(log.length, before, "it is in the cache");
+  assert.equal(log.length, a.source.requests);
+  const other = await open(bytes);
+  assert.deepEqual((await v.get()).data, (await other.variables[v.num].get()).data);
+});
+
+test("a blob, as of a dropped file", async (t) => {
+  const bytes = large(t);
+  const a = await open(new Blob([bytes]));
+  const b = await open(bytes.buffer);
+  for (const v of a.variables) assert.deepEqual((await v.get()).data, (await b.variables[v.num].get()).data);
+});
+
+test("a changed file", async (t) => {
+  const bytes = large(t);
+  const url = await server(t, bytes, { etag: (n) => (n > 3 ? '"b"' : '"a"') });
+  const a = await open(url, { cache: 0 });
+  const read = async () => { for (const v of a.variables) await v.get(); };
+  await assert.rejects((async () => { await read(); await read(); })(), (e) => e instanceof ChangedError && /its ETag was "a" and is "b". Open it again/.test(e.message));
+});
+
+test("a server without ranges", async (t) => {
+  const bytes = large(t);
+  const url = await server(t, bytes, { ranges: false });
+  const a = await open(url);
+  assert.equal(a.source.requests, 1);
+  await a.variables.at(-1).get();
+  await assert.rejects(open(url, { whole: 1000 }), (e) => e instanceof SourceError && /ignores Range and sends the whole file of \d+ bytes, more than the option whole allows/.test(e.message));
+});
+
+test("hidden headers, wrong answers, compression", async (t) => {
+  const bytes = large(t);
+  const hide = await server(t, bytes, { answer: (q, r) => { r.writeHead(206, { "Content-Length": 65536 }); r.end(bytes.subarray(0, 65536)); return true; } });
+  await assert.rejects(open(hide), /Access-Control-Expose-Headers: Content-Range, ETag/);
+  const none = await server(t, bytes, { answer: (q, r) => { r.writeHead(404); r.end(); return true; } });
+  await assert.rejects(open(none), (e) => e instanceof SourceError && /status 404/.test(e.message));
+  const short = await server(t, bytes, { answer: (q, r) => { r.writeHead(206, { "Content-Range": `bytes 0-65535/${bytes.length}` }); r.end(bytes.subarray(0, 100)); return true; } });
+  await assert.rejects(open(short), /expected 65536 bytes, found 100/);
+  await assert.rejects(open("http://127.0.0.1:1/x.nc.cdfz"), (e) => e instanceof SourceError && /could not be read/.test(e.message));
+  const empty = await server(t, new Uint8Array());
+  await assert.rejects(open(empty), (e) => e instanceof UnsupportedError && /not a cdfz archive: it is empty/.test(e.message));
+});
+
+test("CORS: what another origin has to set", async (t) => {
+  t.after(() => delete globalThis.location);
+  globalThis.location = { origin: "https://viewer.example" };
+  await assert.rejects(open("http://127.0.0.1:1/x.nc.cdfz"), /does not allow pages of https:\/\/viewer.example to read it: it has to answer with the headers Access-Control-Allow-Origin/);
+});
+
+test("aborts", async (t) => {
+  const bytes = large(t);
+  let hang = false;
+  const url = await server(t, bytes, { answer: () => hang });
+  await assert.rejects(open(url, { signal: AbortSignal.abort() }), { name: "AbortError" });
+  const a = await open(url, { cache: 0 });
+  const v = a.variables.find((v) => a.blocked.get(v.num)?.count > 3);
+  const want = await (await open(bytes)).variables[v.num].get();
+  hang = true;
+  const stop = new AbortController();
+  const asked = v.get(null, { signal: stop.signal });
+  const same = v.get(); // waits for the same blocks
+  setTimeout(() => { hang = false; stop.abort(); }, 50);
+  await assert.rejects(asked, { name: "AbortError" });
+  assert.deepEqual((await same).data, want.data);
+});
+
+test("other files", async () => {
+  await assert.rejects(open(bytesOf(`${testdata}classic/cdf1_bits.nc`)), (e) => e instanceof UnsupportedError && /classic netCDF file, of which cdfz archive makes an archive/.test(e.message));
+  await assert.rejects(open(5), TypeError);
+});
