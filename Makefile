@@ -44,7 +44,7 @@ install: build host man
 uninstall:
 	cd $(DESTDIR)$(PREFIX) && rm -f bin/cdfz bin/cdfz-plugin-host share/man/man1/cdfz.1 share/man/man1/cdfz-*.1 \
 		share/bash-completion/completions/cdfz share/zsh/site-functions/_cdfz share/fish/vendor_completions.d/cdfz.fish \
-		include/cdfz.h include/lorenz.h lib/libcdfz.* lib/libnccdfz.so lib/hdf5/plugin/libh5lorenz.so \
+		include/cdfz.h include/lorenz.h lib/libcdfz.* lib/libnccdfz.so lib/hdf5/plugin/libh5lorenz*.so \
 		lib/pkgconfig/cdfz.pc lib/pkgconfig/nccdfz.pc share/man/man3/cdfz.3 share/man/man3/nccdfz.3
 
 # The Python package with the program and the decoder in C in it, for Linux on this processor.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -34,6 +35,8 @@ type exporter struct {
 	to    kind
 	spec  string        // --filters
 	chain filters.Chain // nil: the default
+
+	registered bool // whether --filters is the number that The HDF Group has registered for lorenz
 	// of --refs, --url and --zarr-format
 	refs    refsKind
 	dataset *joined.Dataset // FILE, if it is one
@@ -171,6 +174,9 @@ func (v *exporter) checkFlags(args []string) error {
 				return err
 			}
 		}
+	}
+	if v.to == toNetCDF4 && netcdf4.Registered != 0 && v.spec == strconv.Itoa(int(netcdf4.Registered)) {
+		v.spec, v.registered = strconv.Itoa(int(filters.Lorenz)), true
 	}
 	switch v.spec {
 	case "":

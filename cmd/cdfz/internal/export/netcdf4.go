@@ -3,12 +3,14 @@ package export
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/formats/netcdf4"
+	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 )
 
@@ -39,7 +41,7 @@ func (v *exporter) netCDF4(ctx context.Context, in *fileio.Input, f *archive.Fil
 }
 
 func (v *exporter) writeNetCDF4(ctx context.Context, dst netcdf4.Target, in *fileio.Input, f *archive.File, rep *report) error {
-	res, err := netcdf4.Write(ctx, dst, f, &netcdf4.Options{Filters: v.chain, Workers: v.run.Limits.Coders(), Progress: v.run.Term.Step(in.Name, f.Image().Size(), 0, 1)})
+	res, err := netcdf4.Write(ctx, dst, f, &netcdf4.Options{Filters: v.chain, Registered: v.registered, Workers: v.run.Limits.Coders(), Progress: v.run.Term.Step(in.Name, f.Image().Size(), 0, 1)})
 	switch {
 	case errors.Is(err, netcdf4.ErrLimit):
 		return terminal.Hinted(err, "a netCDF-4 file cannot hold this file")
@@ -52,7 +54,11 @@ func (v *exporter) writeNetCDF4(ctx context.Context, dst netcdf4.Target, in *fil
 	}
 	if res.Lorenz {
 		rep.lorenz = true
-		rep.warnings = append(rep.warnings, "readers need the HDF5 plugin for lorenz, filter 52723; exports without --filters 52723 do not")
+		number := filters.Lorenz
+		if v.registered {
+			number = uint32(netcdf4.Registered)
+		}
+		rep.warnings = append(rep.warnings, fmt.Sprintf("readers need the HDF5 plugin for lorenz, filter %d; exports without --filters %[1]d do not", number))
 	}
 	for _, o := range res.Omitted {
 		rep.Omitted = append(rep.Omitted, omitted{varName(f, o.Var), o.Attr, o.Why})

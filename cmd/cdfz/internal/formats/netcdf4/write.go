@@ -39,6 +39,8 @@ type Options struct {
 	// do not open a file: coordinate variables and those of at most 4 KiB have no filters, longer ones that
 	// an attribute coordinates, bounds or climatology names have those of archive.PresetPortable.
 	Filters filters.Chain
+	// Registered lets chunks of lorenz have the number Registered, which must not be 0, instead of 52723.
+	Registered bool
 	// Workers is the number of chunks that are read and encoded at the same time. 0 means
 	// GOMAXPROCS. Each takes memory for three of the largest chunks.
 	Workers int
@@ -63,6 +65,10 @@ type Omitted struct {
 	Attr string
 	Why  string
 }
+
+// Registered is the number that The HDF Group has registered for lorenz: 0 until there is one. c/Makefile has it, too, for
+// the plugin.
+var Registered uint16 = 0
 
 // Known reports whether HDF5 can decode blocks with this chain if it has the plugins, that for
 // lorenz among them (docs/hdf5.md). It cannot decode cdfz's other private filters, and zfp, whose
@@ -101,6 +107,15 @@ func Write(ctx context.Context, dst Target, f *archive.File, o *Options) (*Resul
 	d, err := describe(f, chunkOptions(f.Header(), o))
 	if err != nil {
 		return nil, err
+	}
+	if o.Registered {
+		for _, s := range d.file.Datasets {
+			for i := range s.Filters {
+				if uint32(s.Filters[i].ID) == filters.Lorenz {
+					s.Filters[i].ID = Registered
+				}
+			}
+		}
 	}
 	w, err := hdf5.NewWriter(dst, &d.file)
 	if err != nil {
