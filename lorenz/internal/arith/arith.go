@@ -179,8 +179,8 @@ func Reset(p []Prob) {
 	}
 }
 
-// Reset makes the probability that of the beginning.
-func (p *Prob) Reset() { *p = probStart }
+// OrStart returns the probability for 0, that of the beginning for 1.
+func (p Prob) OrStart(start uint32) Prob { return p ^ (p^probStart)&-Prob(start) }
 
 // P16 returns the probability for the coder.
 func (p Prob) P16() uint32 { return bound(uint32(p) >> 16) }

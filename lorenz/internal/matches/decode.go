@@ -22,8 +22,8 @@ func Memory(n int64) int64 {
 	return n + int64(len(dictionary)) + 12<<smallHash + fixed
 }
 
-// fixed is for the other probabilities.
-const fixed = 64 << 10
+// fixed is for the other probabilities, and for those of contexts while these are few.
+const fixed = 128 << 10
 
 // work is how long a byte takes, in nanoseconds.
 const work = 100

@@ -4,7 +4,6 @@ import (
 	"math/bits"
 
 	"github.com/cdfz-format/cdfz/lorenz/internal/arith"
-	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 )
 
 // Constants of the model. Part of the format.
@@ -30,23 +29,10 @@ type model struct {
 	lens   [2]numbers                     // of copies again, and of matches
 	dists  [lengths]numbers
 
-	shift  int
-	tables [3][]arith.Prob // of order1, order2 and guess
-	coded  []coded         // literals that have changed the tables
-	full   bool            // coded lacks some
+	tables tables
 	agree  [kinds][3][1 << byteBits]arith.Prob
 	weight [kinds][MaxUnit][4]arith.Weight
 }
-
-// coded is a literal, and what its probabilities in the tables depend on.
-type coded struct {
-	keys [3]uint32
-	v    byte
-}
-
-// mostCoded is how many literals a model remembers. After more of them, copying whole tables takes less time than
-// finding what they have changed.
-const mostCoded = 1 << 10
 
 // reset prepares the model for a block of n bytes.
 func (m *model) reset(unit, n int) {
@@ -67,7 +53,7 @@ func (m *model) reset(unit, n int) {
 	if n > smallLen {
 		hash = largeHash
 	}
-	m.resetTables(hash)
+	m.tables.reset(hash)
 	for i := range m.agree {
 		for j := range m.agree[i] {
 			arith.Reset(m.agree[i][j][:])
@@ -76,28 +62,6 @@ func (m *model) reset(unit, n int) {
 			m.weight[i][j] = [4]arith.Weight{weight, weight, weight, weight}
 		}
 	}
-}
-
-// resetTables makes the probabilities of 2^hash contexts those of the beginning. Blocks of few literals change few of
-// them.
-func (m *model) resetTables(hash int) {
-	if m.full || m.shift != 32-hash {
-		m.shift = 32 - hash
-		for i := range m.tables {
-			m.tables[i] = entropy.Grow(m.tables[i], 1<<hash)
-			arith.Reset(m.tables[i])
-		}
-	} else {
-		for _, l := range m.coded {
-			for node := uint32(l.v) | 1<<byteBits; node > 1; {
-				node >>= 1
-				for i, key := range l.keys {
-					m.prob(i, key, node).Reset()
-				}
-			}
-		}
-	}
-	m.coded, m.full = m.coded[:0], false
 }
 
 // column returns the place of a byte of the block in its unit.
@@ -130,32 +94,25 @@ func (m *model) context(b []byte, base, at int, p *position) context {
 	return x
 }
 
-// probs returns the probabilities of bit i of a literal, after the bits above it.
-func (m *model) probs(x *context, node uint32, i int) (a, b, c, d *arith.Prob) {
+// agreed returns the probability of bit i of a literal, after the bits above it, by whether these agree with the guess.
+func (m *model) agreed(x *context, node uint32, i int) *arith.Prob {
 	agrees := uint32(0)
 	if (x.guess|1<<byteBits)>>(i+1) == node {
 		agrees = 1 + x.guess>>i&1
 	}
-	return m.prob(0, x.keys[0], node), m.prob(1, x.keys[1], node), m.prob(2, x.keys[2], node), &m.agree[x.kind][agrees][node]
-}
-
-func (m *model) prob(table int, key, node uint32) *arith.Prob {
-	return &m.tables[table][(key|node<<16)*0x9E3779B1>>m.shift]
+	return &m.agree[x.kind][agrees][node]
 }
 
 // literal codes a byte.
 func (m *model) literal(c *arith.Coder, x *context, v uint32) uint32 {
-	w := &m.weight[x.kind][x.col]
+	w, t := &m.weight[x.kind][x.col], &m.tables
+	t.prepare()
 	node := uint32(1)
 	for i := byteBits - 1; i >= 0; i-- {
-		p0, p1, p2, p3 := m.probs(x, node, i)
+		p0, p1, p2, p3 := t.at(0, x.keys[0], node), t.at(1, x.keys[1], node), t.at(2, x.keys[2], node), m.agreed(x, node, i)
 		node = node<<1 | uint32(c.Mix4(w, p0, p1, p2, p3, int(v>>i&1), speed))
 	}
-	v = node - 1<<byteBits
-	if m.full = m.full || len(m.coded) == mostCoded; !m.full {
-		m.coded = append(m.coded, coded{x.keys, byte(v)})
-	}
-	return v
+	return node - 1<<byteBits
 }
 
 // Numbers are coded as a slot, which tells how many bits they have and the bit below the highest, and the bits below

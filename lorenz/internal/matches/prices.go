@@ -2,6 +2,7 @@ package matches
 
 import (
 	"math"
+	"math/bits"
 
 	"github.com/cdfz-format/cdfz/lorenz/internal/arith"
 )
@@ -27,33 +28,22 @@ func price(p arith.Prob, b uint32) uint32 {
 	return price1(p)
 }
 
-func treePrice(p []arith.Prob, v uint32, n int) (sum uint32) {
-	node := uint32(1)
-	for i := n - 1; i >= 0; i-- {
-		b := v >> i & 1
-		sum += price(p[node], b)
-		node = node<<1 | b
+// treePrices returns the prices of all numbers of n bits, most significant bit first, from element 1<<n on. Before these
+// are those of their first bits.
+func treePrices(t *[1 << slotBits * 2]uint32, p []arith.Prob, n int) []uint32 {
+	t[1] = 0
+	for node := 1; node < 1<<n; node++ {
+		t[2*node], t[2*node+1] = t[node]+price0(p[node]), t[node]+price1(p[node])
 	}
-	return sum
-}
-
-func reversePrice(p []arith.Prob, v uint32, n int) (sum uint32) {
-	node := uint32(1)
-	for i := range n {
-		b := v >> i & 1
-		sum += price(p[node], b)
-		node = node<<1 | b
-	}
-	return sum
+	return t[1<<n : 2<<n]
 }
 
 // literalPrice returns the price of a byte.
 func (m *model) literalPrice(x *context, v uint32) (sum uint32) {
-	w := &m.weight[x.kind][x.col]
+	w, t := &m.weight[x.kind][x.col], &m.tables
 	node := uint32(1)
 	for i := byteBits - 1; i >= 0; i-- {
-		p0, p1, p2, p3 := m.probs(x, node, i)
-		p := arith.Mix4(w, *p0, *p1, *p2, *p3).P12()
+		p := arith.Mix4(w, t.peek(0, x.keys[0], node), t.peek(1, x.keys[1], node), t.peek(2, x.keys[2], node), *m.agreed(x, node, i)).P12()
 		b := v >> i & 1
 		if b == 0 {
 			p = 4095 - p
@@ -84,24 +74,24 @@ type prices struct {
 
 // set takes the prices of the slots up to most from a model.
 func (p *prices) set(t *numbers, most uint32) {
+	var tree [1 << slotBits * 2]uint32
+	copy(p.slot[:most+1], treePrices(&tree, t.slot[:], slotBits))
+	copy(p.few[:4], p.slot[:])
 	for s := range most + 1 {
-		p.slot[s] = treePrice(t.slot[:], s, slotBits)
-		if s >= nearSlots {
-			p.slot[s] += (s>>1 - 1 - lowBits) << priceBits
+		if s < 4 || s >= nearSlots {
+			continue
+		}
+		n := int(s>>1) - 1
+		first := (2 | s&1) << n
+		for low, price := range treePrices(&tree, t.near[s][:], n) { // coded from the lowest bit on
+			p.few[first|bits.Reverse32(uint32(low))>>(32-n)] = p.slot[s] + price
 		}
 	}
-	for v := range uint32(len(p.few)) {
-		s := slotOf(v)
-		if s > most {
-			break
-		}
-		p.few[v] = p.slot[s]
-		if s >= 4 {
-			p.few[v] += reversePrice(t.near[s][:], v, int(s>>1)-1)
-		}
+	for s := uint32(nearSlots); s <= most; s++ {
+		p.slot[s] += (s>>1 - 1 - lowBits) << priceBits
 	}
-	for v := range uint32(len(p.low)) {
-		p.low[v] = reversePrice(t.low[:], v, lowBits)
+	for low, price := range treePrices(&tree, t.low[:], lowBits) {
+		p.low[bits.Reverse32(uint32(low))>>(32-lowBits)] = price
 	}
 }
 
