@@ -24,7 +24,7 @@ func codeLengths(lens *[256]uint8, freq *[256]uint32) int {
 		a, b int16 // children, or -1 and the symbol
 	}
 	var nodes [511]node
-	var keys [256]uint64
+	var keys, other [256]uint64
 	n := 0
 	for s, f := range freq {
 		lens[s] = 0
@@ -33,7 +33,7 @@ func codeLengths(lens *[256]uint8, freq *[256]uint32) int {
 			n++
 		}
 	}
-	for i, k := range sorted(keys[:n]) {
+	for i, k := range sorted(keys[:n], &other) {
 		nodes[i] = node{k >> 8, -1, int16(k & 255)}
 	}
 	// Two queues: leaves in order, and inner nodes in order of creation.
@@ -76,13 +76,12 @@ func codeLengths(lens *[256]uint8, freq *[256]uint32) int {
 }
 
 // sorted sorts symbols by their frequencies, which are above the lowest byte. They are in the order
-// of the symbols. The result may be in the same memory.
-func sorted(keys []uint64) []uint64 {
+// of the symbols. The result is in keys or in other.
+func sorted(keys []uint64, other *[256]uint64) []uint64 {
 	if len(keys) < 32 {
 		slices.Sort(keys)
 		return keys
 	}
-	var other [256]uint64
 	from, to := keys, other[:len(keys)]
 	top := slices.Max(keys)
 	for shift := 8; top>>shift > 0; shift += 8 {
