@@ -39,12 +39,24 @@ func (s Segment) Cut(p []byte, off, lo, hi int64) []byte {
 	if at := s.At(lo); at+hi-lo == s.At(hi-1)+1 {
 		return p[at-off:][:hi-lo]
 	}
-	out := make([]byte, 0, hi-lo)
-	s.Runs(lo, hi, func(at, n int64) bool {
-		out = append(out, p[at-off:][:n]...)
-		return true
-	})
+	out := make([]byte, hi-lo)
+	s.fill(out, p, off, lo)
 	return out
+}
+
+// fill fills dst with the values from byte lo on. p holds the image bytes from byte off on.
+func (s Segment) fill(dst, p []byte, off, lo int64) {
+	if in := lo % max(s.Len, 1); in > 0 && len(dst) > 0 { // the rest of a run
+		n := copy(dst[:min(s.Len-in, int64(len(dst)))], p[s.At(lo)-off:])
+		dst, lo = dst[n:], lo+int64(n)
+	}
+	if whole := int64(len(dst)) / max(s.Len, 1) * s.Len; whole > 0 {
+		gather(dst[:whole], p[s.At(lo)-off:], s.Len, s.Stride)
+		dst, lo = dst[whole:], lo+whole
+	}
+	if len(dst) > 0 {
+		copy(dst, p[s.At(lo)-off:])
+	}
 }
 
 func (s Segment) check(header, size int64) error {

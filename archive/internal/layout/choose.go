@@ -155,7 +155,7 @@ func Small(ctx context.Context, dst io.Writer, image io.ReaderAt, size int64, h 
 	s := &smaller{ctx: ctx, w: *w, smallBuffers: b}
 	s.w.Memo = encode.NewMemo(ctx)
 	s.chooser = chooser{o: o, small: b.source, shapes: shapes{}, m: newMeasure(ctx, bytes.NewReader(b.source), size, h, s.w.Memo)}
-	s.m.values, s.m.out = b.values, b.out
+	s.m.small, s.m.values, s.m.out = b.source, b.values, b.out
 	sum := sha256.Sum256(s.small)
 	s.sums.SHA256 = hex.EncodeToString(sum[:])
 	best, err := s.best()

@@ -19,6 +19,7 @@ import (
 type measure struct {
 	ctx      context.Context
 	image    io.ReaderAt
+	small    []byte // the same, if it is in memory
 	size     int64
 	h        *cdf3.Header
 	memo     *encode.Memo // of encoded blocks, or nil
@@ -54,6 +55,10 @@ func (m *measure) raw(vars ...int) ([]byte, error) {
 
 // read reads bytes of a variable from a place in its row-major order.
 func (m *measure) read(p []byte, n int, off int64) error {
+	if m.small != nil {
+		copy(p, m.segments[n].Cut(m.small, 0, off, off+int64(len(p))))
+		return nil
+	}
 	at := 0
 	var err error
 	m.segments[n].Runs(off, off+int64(len(p)), func(from, k int64) bool {
