@@ -40,7 +40,6 @@ func (c *coder[T]) promiseContexts(s *shape, raw []byte, x *candidate[T]) (int, 
 		if bytes > s.limit(how) {
 			return dst
 		}
-		c.ctx.Refer(c.uncut(s, &other, l)) // other trials have used their memory since
 		return c.write(s, dst, raw, &other, l, false)
 	}
 }

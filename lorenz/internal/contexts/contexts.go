@@ -154,26 +154,23 @@ func (s Shape) at(row int) (first, step int) {
 	return s.first + row/s.each*s.jump + row%s.each*s.row, 1
 }
 
-// steps returns the elements of the longest stripe, and how many stripes are longer than the others.
-func (s Shape) steps() (seg, longer int) { return s.row / stripes, s.row % stripes }
-
 // tap is a neighbour in an earlier row.
 type tap struct {
 	rows int // before the element's
 	col  int // after the element's
 }
 
-// taps returns the neighbours in earlier rows, in the order of their weights.
-func (s Shape) taps() []tap {
-	t := []tap{{1, -2}, {1, -1}, {1, 0}, {1, 1}, {1, 2}}
-	switch s.dims {
-	case 2:
-		return append(t, tap{2, -1}, tap{2, 0}, tap{2, 1})
-	case 3:
-		p := s.plane
-		return append(t, tap{p, -1}, tap{p, 0}, tap{p, 1}, tap{p + 1, 0}, tap{p - 1, 0})
+// taps appends the neighbours in earlier rows, in the order of their weights.
+func (s Shape) taps(t []tap) []tap {
+	if s.dims < 2 {
+		return t
 	}
-	return nil
+	t = append(t, tap{1, -2}, tap{1, -1}, tap{1, 0}, tap{1, 1}, tap{1, 2})
+	if s.dims == 2 {
+		return append(t, tap{2, -1}, tap{2, 0}, tap{2, 1})
+	}
+	p := s.plane
+	return append(t, tap{p, -1}, tap{p, 0}, tap{p, 1}, tap{p + 1, 0}, tap{p - 1, 0})
 }
 
 // below returns how many rows before an element B is, the third sign of its context, or 0 if its

@@ -2,6 +2,7 @@ package contexts
 
 import (
 	"fmt"
+	"hash/crc32"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -154,4 +155,35 @@ func BenchmarkEncode(b *testing.B) {
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/value")
 		})
 	}
+}
+
+// TestBytes proves that all machines encode the same bytes, whether they have kernels or not.
+func TestBytes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 8))
+	sum := crc32.NewIEEE()
+	for _, c := range []struct{ dims, cells []int }{
+		{dims: []int{1000}}, {dims: []int{70, 300}}, {dims: []int{300, 20}}, {dims: []int{4, 40, 83}}, {[]int{4, 40, 48}, []int{1920, 480}},
+	} {
+		n := 1
+		for _, d := range c.dims {
+			n *= d
+		}
+		s := ShapeOf(c.dims)
+		if c.cells != nil {
+			s = s.Cut(c.cells[0], c.cells[1])
+		}
+		for _, shift := range []int{0, 3} {
+			r, wide := make([]uint32, n), make([]uint64, n)
+			for i := range r {
+				r[i] = uint32(int32(rng.Uint32())>>(8+(i/50+rng.IntN(8))%24)) << shift
+				wide[i] = uint64(int64(int32(r[i]))) << 20
+			}
+			runs := []Run{{n / 9, n/9 + 70}, {n / 2, n/2 + n/10}, {n - 3, n}}
+			for _, list := range [][]Run{nil, runs} {
+				sum.Write(roundTrip(t, r, s, list))
+				sum.Write(roundTrip(t, wide, s, list))
+			}
+		}
+	}
+	require.Equal(t, "5aa8f907", fmt.Sprintf("%08x", sum.Sum32()))
 }

@@ -127,7 +127,9 @@ func Memory(s Shape, size int) int64 {
 	n := s.N()
 	s.row = min(s.row, mostRow)
 	s.plane = min(s.plane, mostRow/s.row)
-	stride, ring := storage(s)
-	memory := int64(ring*stride+slack)*6 + int64(stride)*8 + mostTables*slots*4 + 16<<10
+	var c grid
+	c.set(s)
+	stride := c.stride
+	memory := int64(ring(s)*stride+slack)*6 + int64(stride)*8 + mostTables*slots*4 + 16<<10
 	return memory + int64(n/entropy.GroupLen*5/4) + int64(s.row*max(size, 4))
 }

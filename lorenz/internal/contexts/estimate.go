@@ -3,7 +3,7 @@ package contexts
 import (
 	"math"
 
-	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
+	"github.com/cdfz-format/cdfz/lorenz/internal/kernels"
 )
 
 // sampled returns how many residuals weights are fitted to.
@@ -39,55 +39,18 @@ const headBytes = 4*stripes + 2 + mostTaps + 8
 // columnBytes is about what another column takes.
 const columnBytes = 4*stripes + 4
 
-// expectations sets sums to what the weights say of the elements of a row.
-func (e *Encoder[T]) expectations(g int) []float32 {
-	s := e.shape
-	e.sums = entropy.Grow(e.sums, s.row)
-	sums := e.sums
-	clear(sums)
-	w := &e.model.weights
-	for i, t := range s.taps() {
-		if w.taps[i] > 0 {
-			addTimes(sums, e.mags[e.place(before(g, t.rows), t.col):], float32(w.taps[i]))
-		}
-	}
-	mags, north := e.mags[e.place(g, 0):], e.mags[e.place(g-1, 0):]
-	a1, a2 := float32(w.w), float32(w.ww)
-	s.eachStripe(func(start, n int) {
-		m1 := north[start]
-		m2 := m1
-		for c := start; c < start+n; c++ {
-			v := sums[c] + a2*m2
-			v += 1
-			v += a1 * m1
-			sums[c] = v
-			m2, m1 = m1, mags[c]
-		}
-	})
-	return sums
-}
-
-// expectation returns E.
-func expectation(v float32) int { return int(math.Float32bits(v)>>19-octaves) % expectRange }
-
 // bin counts the classes for each range of E in every row of a step, and returns how many residuals it counted. The
 // ranges have about equally many.
 func (e *Encoder[T]) bin(step int) int {
 	var hist [expectRange]uint32
-	used, n := 0, len(e.r)
-	e.context = entropy.Grow(e.context, n)
-	if cap(e.words) < n {
-		e.words = make([]uint16, n)
-	}
-	of := e.words[:n] // E of each position; the words come later
+	used := 0
 	e.eachRow(step, func(g int) {
-		sums := e.expectations(g)
-		p := e.base + g*e.shape.row
-		for c, v := range sums {
-			x := expectation(v)
-			of[p+c] = uint16(x)
-			if e.active == nil || e.active[p+c] {
-				hist[x]++
+		y := e.of(e.symbols, g)
+		e.expectations(g, y)
+		marks := e.marks[e.place(g):][:e.shape.row]
+		for i, x := range y[:len(marks)] {
+			if marks[i]&kernels.Hidden == 0 {
+				hist[x%expectRange]++
 				used++
 			}
 		}
@@ -105,10 +68,11 @@ func (e *Encoder[T]) bin(step int) int {
 		clear(e.counts[k][:])
 	}
 	e.eachRow(step, func(g int) {
-		p := e.base + g*e.shape.row
-		for c, k := range e.class[p : p+e.shape.row] {
-			if e.active == nil || e.active[p+c] {
-				e.counts[e.bins[of[p+c]]][k]++
+		y := e.of(e.symbols, g)
+		marks := e.marks[e.place(g):][:e.shape.row]
+		for i, x := range y[:len(marks)] {
+			if marks[i]&kernels.Hidden == 0 {
+				e.counts[e.bins[x%expectRange]][marks[i]&127]++
 			}
 		}
 	})
@@ -233,6 +197,12 @@ func (e *Encoder[T]) merge(used int) int64 {
 		}
 		m.expect[x] = uint8(k)
 	}
+	for k := range m.bounds {
+		m.bounds[k] = every[int16](math.MaxInt16)
+		if k+1 < len(m.boundaries) {
+			m.bounds[k] = every(int16(m.boundaries[k+1] - 1))
+		}
+	}
 	return sum
 }
 
@@ -250,16 +220,11 @@ func (e *Encoder[T]) occurs(k int) bool {
 // the sign contexts of these rows.
 func (e *Encoder[T]) signBits(step int) int {
 	var counts [81 * 9]uint32 // by sign context, class and sign
-	e.sides = entropy.Grow(e.sides, len(e.r))
 	rows, all := 0, e.rows()
 	e.eachRow(step, func(g int) {
 		rows++
-		p := e.base + g*e.shape.row
-		contexts := e.sides[p : p+e.shape.row]
-		e.signContexts(g, contexts)
-		class, signs := e.class[p:p+len(contexts)], e.signs[e.place(g, 0):][:len(contexts)]
-		for c, x := range contexts { // masked elements have class 0
-			counts[9*int(x)+int(kinds[class[c]&127])+int(signs[c])]++
+		for _, x := range e.signContexts(g)[:e.shape.row] { // masked elements have class 0
+			counts[int(x)%len(counts)]++
 		}
 	})
 	sum := 0
@@ -283,12 +248,4 @@ func (e *Encoder[T]) signBits(step int) int {
 		}
 	}
 	return sum
-}
-
-// addTimes adds a multiple of from to sums.
-func addTimes(sums, from []float32, factor float32) {
-	from = from[:len(sums)]
-	for i, v := range from {
-		sums[i] += factor * v
-	}
 }

@@ -1,48 +1,27 @@
 package contexts
 
-import "math"
+import (
+	"math"
+
+	"github.com/cdfz-format/cdfz/lorenz/internal/kernels"
+)
 
 // fit chooses weights: those with which classes of neighbours come closest to that of an element.
 func (e *Encoder[T]) fit() {
 	const most = 2 + mostTaps + 1
-	taps := e.whole.taps()
-	n := 2 + len(taps) + 1 // the last one is the constant
-	var sums [most][most]int64
-	var right [most]int64
-	step := max(1, len(e.r)/e.sampled()) | 1
-	e.first()
-	s := e.shape
-	// Where the elements of the sample are in their rows changes from row to row.
-	for p := step / 2; p < len(e.r); p += step {
-		for p >= e.base+s.N() {
-			e.following()
-			s = e.shape
-			taps = s.taps()
-		}
-		g, c := (p-e.base)/s.row, (p-e.base)%s.row
-		seg, longer := s.steps()
-		if e.active != nil && !e.active[p] || e.inStripe(c, seg, longer) < 2 {
-			continue
-		}
-		at := e.place(g, c)
-		x := [most]int64{e.classAt(at - 1), e.classAt(at - 2)}
-		for i, t := range taps {
-			x[2+i] = e.classAt(e.place(before(g, t.rows), c+t.col))
-		}
-		x[n-1] = 1
-		y := int64(e.class[p])
-		for i, v := range x[:n] {
-			right[i] += v * y
-			for k, u := range x[:i+1] {
-				sums[i][k] += v * u
-			}
+	e.collect()
+	n := 2 + len(e.taps) + 1 // the last one is the constant
+	own := e.fitted[n]
+	var a [most][most]float64
+	var right [most]float64
+	for i := range n {
+		right[i] = float64(kernels.Dot(e.fitted[i], own))
+		for k := range i + 1 {
+			a[i][k] = float64(kernels.Dot(e.fitted[i], e.fitted[k]))
+			a[k][i] = a[i][k]
 		}
 	}
-	var a [most][most]float64
 	for i := range n {
-		for k := range i + 1 {
-			a[i][k], a[k][i] = float64(sums[i][k]), float64(sums[i][k])
-		}
 		if i < n-1 {
 			a[i][i] += float64((a[i][i] + 1) * 1e-3)
 		}
@@ -52,7 +31,7 @@ func (e *Encoder[T]) fit() {
 	var w [most]float64
 	for range 100 {
 		for i := range n {
-			t := float64(right[i])
+			t := right[i]
 			for k := range n {
 				if k != i {
 					t -= float64(a[i][k] * w[k])
@@ -67,23 +46,43 @@ func (e *Encoder[T]) fit() {
 	whole := func(v float64) uint8 { return uint8(min(float64(v*16)+0.5, 255)) }
 	m := &e.model.weights
 	m.w, m.ww = whole(w[0]), whole(w[1])
-	for i := range taps {
+	for i := range e.taps {
 		m.taps[i] = whole(w[2+i])
 	}
 }
 
-// inStripe returns how many elements of its stripe are before column c.
-func (e *Encoder[T]) inStripe(c, seg, longer int) int {
-	if long := longer * (seg + 1); c >= long {
-		return (c - long) % seg
+// collect sets fitted to the classes of the neighbours of a sample of elements, in the order of their weights, to 1 for
+// each element, and to the classes of the elements.
+func (e *Encoder[T]) collect() {
+	for i := range e.fitted {
+		e.fitted[i] = e.fitted[i][:0]
 	}
-	return c % (seg + 1)
+	step := max(1, len(e.r)/e.sampled()) | 1
+	e.begin()
+	last := 2 + len(e.taps)
+	// Where the elements of the sample are in their rows changes from row to row.
+	for p := step / 2; p < len(e.r); p += step {
+		for p >= e.base+e.shape.N() {
+			e.following()
+		}
+		g := (p - e.base) / e.shape.row
+		q, j := e.find((p - e.base) % e.shape.row)
+		in := j*stripes + q
+		at := e.place(g) + in
+		if mark := e.marks[at]; j >= 2 && mark&kernels.Hidden == 0 {
+			for k := range 2 {
+				e.fitted[k] = append(e.fitted[k], e.classAt(at-(k+1)*stripes))
+			}
+			for i, t := range e.taps {
+				e.fitted[2+i] = append(e.fitted[2+i], e.classAt(e.place(before(g, t.rows))+in+t.col*stripes))
+			}
+			e.fitted[last] = append(e.fitted[last], 1)
+			e.fitted[last+1] = append(e.fitted[last+1], int16(mark&127))
+		}
+	}
 }
 
 // classAt returns the class whose magnitude is at a place.
-func (e *Encoder[T]) classAt(place int) int64 {
-	if m := e.mags[place]; m > 0 {
-		return int64(math.Float32bits(m)>>22) - 254
-	}
-	return 0
+func (e *Encoder[T]) classAt(place int) int16 {
+	return int16(max(math.Float32bits(e.mags[place])>>22, 254) - 254)
 }

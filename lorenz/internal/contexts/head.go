@@ -27,7 +27,8 @@ type head struct {
 // read reads the head of a block with lanes of width bits.
 func (h *head) read(in *entropy.Reader, s Shape, width int) bool {
 	options := in.Byte()
-	taps := s.taps()
+	var buf [mostTaps]tap
+	taps := s.taps(buf[:0])
 	w := in.Bytes(2 + len(taps))
 	count := int(in.Byte())
 	if in.Bad || options&^hasZeros != 0 || count < 1 || count > mostTables {
@@ -52,13 +53,13 @@ func (h *head) read(in *entropy.Reader, s Shape, width int) bool {
 			h.lut[e] = uint32(k << logSlots)
 		}
 		if k > 0 {
-			h.bounds[k-1] = sixteen(kernels.Bound(from))
+			h.bounds[k-1] = every(kernels.Bound(from))
 		}
 		from = to
 	}
 	h.count = count - 1
 	for k := h.count; k < len(h.bounds); k++ {
-		h.bounds[k] = sixteen(math.MaxInt16)
+		h.bounds[k] = every[int16](math.MaxInt16)
 	}
 	b := bitReader{buf: in.Buf}
 	h.last = 0
@@ -107,14 +108,6 @@ func (h *head) readZeros(b *bitReader, n, width int) bool {
 		h.zeros = append(h.zeros, uint8(t))
 	}
 	return true
-}
-
-// sixteen returns a number for all stripes.
-func sixteen(v int16) (a [stripes]int16) {
-	for i := range a {
-		a[i] = v
-	}
-	return a
 }
 
 // table reads a table of slots for some classes, with a few elements after it that may be set.

@@ -81,8 +81,14 @@ func (l *lowReader) ended() bool { return (l.pos+7)/8 == len(l.buf) }
 // lowBits chooses whether groups have trailing zeros, and returns how many low bits there are, and zeros.
 func (e *Encoder[T]) lowBits() int {
 	plain := 0
-	for _, k := range e.class {
-		plain += int(lows[k&127])
+	rest := e.r
+	if r, ok := any(rest).([]uint32); ok {
+		var done int
+		done, plain = kernels.LowCount(r)
+		rest = rest[done:]
+	}
+	for _, v := range rest {
+		plain += int(lowOf(v))
 	}
 	e.zeros = e.zeros[:0]
 	// Zeros at all places are as many as in a sample, unless they are few.
@@ -93,10 +99,8 @@ func (e *Encoder[T]) lowBits() int {
 		count, sum := 0, 0
 		e.eachGroup(step, func(from, to int) {
 			or := T(0)
-			for i, k := range e.class[from:to] {
-				if k > 0 {
-					or |= e.r[from+i]
-				}
+			for _, v := range e.r[from:to] {
+				or |= v
 			}
 			t := uint8(0)
 			if or != 0 {
@@ -120,10 +124,8 @@ func (e *Encoder[T]) lowBits() int {
 		}
 		total += 2 + 2*max(int(t)-last, last-int(t))
 		last = int(t)
-		for _, k := range e.class[from:to] {
-			if b := lowBits(k); b > uint(t) {
-				total += int(b) - int(t)
-			}
+		for _, v := range e.r[from:to] {
+			total += max(int(lowOf(v))-int(t), 0)
 		}
 		g++
 	})
@@ -134,13 +136,11 @@ func (e *Encoder[T]) lowBits() int {
 	return total
 }
 
-// lows are the low bits of all classes.
-var lows = func() (n [128]uint8) {
-	for class := range n {
-		n[class] = uint8(lowBits(uint8(class)))
-	}
-	return n
-}()
+// lowOf returns how many low bits a residual has.
+func lowOf[T entropy.Lane](v T) uint {
+	x := signed(v)
+	return uint(max(bits.Len64(uint64(max(x, -x)))-2, 0))
+}
 
 // eachGroup visits the positions of every group of a step.
 func (e *Encoder[T]) eachGroup(step int, visit func(from, to int)) {
@@ -154,27 +154,35 @@ func (e *Encoder[T]) eachGroup(step int, visit func(from, to int)) {
 
 // low writes the low bits of the column.
 func (e *Encoder[T]) low(w *bitWriter, zeros []uint8) {
-	t := uint(0)
-	n := e.base + e.shape.N()
-	for at := e.base; at < n; at += entropy.GroupLen {
-		to := min(at+entropy.GroupLen, n)
-		if len(zeros) > 0 {
-			t = uint(zeros[(at-e.base)/entropy.GroupLen])
+	r := e.r[e.base : e.base+e.shape.N()]
+	if len(zeros) == 0 {
+		putLow(w, r, 0)
+		return
+	}
+	for i, t := range zeros {
+		putLow(w, r[i*entropy.GroupLen:min((i+1)*entropy.GroupLen, len(r))], uint(t))
+	}
+}
+
+// putLow writes low bits above t trailing zeros.
+func putLow[T entropy.Lane](w *bitWriter, r []T, t uint) {
+	w.reserve(len(r) * int(entropy.LaneBits[T]()) / 8)
+	if narrow, ok := any(r).([]uint32); ok {
+		var done int
+		w.buf, done, w.acc, w.n = kernels.PutLow(w.buf, narrow, t, w.acc, w.n)
+		r = r[done:]
+	}
+	for _, v := range r {
+		b := lowOf(v)
+		if b <= t {
+			continue
 		}
-		r := e.r[at:to]
-		w.reserve(8 * entropy.GroupLen)
-		for i, k := range e.class[at:to] {
-			b := lowBits(k)
-			if b <= t {
-				continue
-			}
-			x := signed(r[i])
-			v := uint64(max(x, -x)) >> t & (1<<(b-t) - 1)
-			if b -= t; b > 32 {
-				w.quickly(v&(1<<32-1), 32)
-				v, b = v>>32, b-32
-			}
-			w.quickly(v, b)
+		x := signed(v)
+		y := uint64(max(x, -x)) >> t & (1<<(b-t) - 1)
+		if b -= t; b > 32 {
+			w.quickly(y&(1<<32-1), 32)
+			y, b = y>>32, b-32
 		}
+		w.quickly(y, b)
 	}
 }

@@ -10,23 +10,17 @@ import (
 
 // rowCoder decodes the classes and signs of rows.
 type rowCoder struct {
-	shape  Shape
-	stride int // of a row in mags and marks
-	ring   int // rows in them
-	row    kernels.Row
-	list   []tap  // neighbours in earlier rows with a weight
-	words  []byte // which are left
-	last   bool   // words are the last ones, with others after them
-	ends   [4 * spare]byte
-	mags   []float32 // magnitudes: 16 for each step, and two steps before and after a row
-	marks  []uint16  // sign << kernels.SignShift | class, likewise
-	sums   []float32 // of the neighbours of a row in earlier rows
-	active []uint16  // whether the elements of a row are coded: 0 or 0xffff; nil if all are
-	buffer []uint16  // for active
-	line   []uint16  // marks of a row, in order
-	starts [stripes]int
-	seg    int // elements of a stripe, without the one more that the first ones have
-	longer int // how many of these there are
+	grid
+	ring  int // rows in mags and marks
+	row   kernels.Row
+	list  []tap  // neighbours in earlier rows with a weight
+	words []byte // which are left
+	last  bool   // words are the last ones, with others after them
+	ends  [4 * spare]byte
+	mags  []float32 // magnitudes: 16 for each step, and two steps before and after a row
+	marks []uint16  // sign << kernels.SignShift | class, likewise
+	sums  []float32 // of the neighbours of a row in earlier rows
+	line  []uint16  // marks of a row, in order
 }
 
 // begin prepares to decode a column.
@@ -43,17 +37,14 @@ func (c *rowCoder) begin(h *head, s Shape, p parts) bool {
 		c.row.W[i], c.row.WW[i] = h.w, h.ww
 	}
 	c.last = false
-	c.shape = s
-	taps := s.taps()
+	c.set(s)
+	var buf [mostTaps]tap
+	taps := s.taps(buf[:0])
 	c.list = c.list[:0]
 	for _, i := range h.used {
 		c.list = append(c.list, taps[i])
 	}
-	c.seg, c.longer = s.steps()
-	for q := range c.starts {
-		c.starts[q] = q*c.seg + min(q, c.longer)
-	}
-	c.stride, c.ring = storage(s)
+	c.ring = ring(s)
 	size := c.ring*c.stride + slack
 	c.mags, c.marks = entropy.Grow(c.mags, size), entropy.Grow(c.marks, size)
 	last := c.at(c.ring-1) - halo*stripes // row -1
@@ -67,14 +58,8 @@ func (c *rowCoder) begin(h *head, s Shape, p parts) bool {
 // slack is how many elements after the last row kernels may read.
 const slack = 64
 
-// storage returns the elements that a row takes in the ring, and its rows.
-func storage(s Shape) (stride, ring int) {
-	seg, longer := s.steps()
-	if longer > 0 {
-		seg++
-	}
-	return (seg + 2*halo) * stripes, [...]int{0, 2, 3, s.plane + 2}[s.dims]
-}
+// ring returns how many rows are kept.
+func ring(s Shape) int { return [...]int{0, 2, 3, s.plane + 2}[s.dims] }
 
 // at returns the place of the first element of a row in mags and marks.
 func (c *rowCoder) at(row int) int { return row%c.ring*c.stride + halo*stripes }
@@ -122,14 +107,6 @@ func (c *rowCoder) ended() bool {
 	return left == 0
 }
 
-// length returns the elements of a stripe.
-func (c *rowCoder) length(q int) int {
-	if q < c.longer {
-		return c.seg + 1
-	}
-	return c.seg
-}
-
 // decode decodes the classes and signs of a row.
 func (c *rowCoder) decode(h *head, row int) bool {
 	k := &c.row
@@ -143,7 +120,7 @@ func (c *rowCoder) decode(h *head, row int) bool {
 	for q := range k.West {
 		k.West[q] = 5 * none
 	}
-	steps := (c.shape.row + stripes - 1) / stripes
+	steps := c.steps
 	var from [mostTaps][]float32
 	for i, t := range c.list {
 		from[i] = c.mags[c.rowBefore(row, t.rows)+t.col*stripes:]
@@ -232,6 +209,20 @@ func (c *rowCoder) step(h *head, j, width, at, north, below int) {
 		mags[q], marks[q] = k.M1[q], uint16(sign<<kernels.SignShift|(m-254)&some)
 	}
 	c.words = c.words[used:]
+}
+
+// skip sets the marks and magnitudes of a row of which all elements are masked.
+func (c *rowCoder) skip(row int) {
+	at, north := c.at(row), c.rowBefore(row, 1)
+	before := c.mags[north : north+stripes]
+	for j := range c.steps {
+		copy(c.mags[at+j*stripes:], before)
+	}
+	marks := c.marks[at : at+c.steps*stripes]
+	for i := range marks {
+		marks[i] = none << kernels.SignShift
+	}
+	kernels.Edges(c.mags, c.marks, at, c.seg, c.longer)
 }
 
 // inOrder returns the marks of a row.

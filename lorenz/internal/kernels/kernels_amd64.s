@@ -5617,3 +5617,1223 @@ ended:
 	MOVQ SI, end+56(FP)
 	VZEROUPPER
 	RET
+
+DATA classOne<>+0(SB)/4, $0x00000001
+DATA classOne<>+4(SB)/4, $0x00000001
+DATA classOne<>+8(SB)/4, $0x00000001
+DATA classOne<>+12(SB)/4, $0x00000001
+DATA classOne<>+16(SB)/4, $0x00000001
+DATA classOne<>+20(SB)/4, $0x00000001
+DATA classOne<>+24(SB)/4, $0x00000001
+DATA classOne<>+28(SB)/4, $0x00000001
+GLOBL classOne<>(SB), RODATA|NOPTR, $32
+
+DATA classNone<>+0(SB)/4, $0x00004000
+DATA classNone<>+4(SB)/4, $0x00004000
+DATA classNone<>+8(SB)/4, $0x00004000
+DATA classNone<>+12(SB)/4, $0x00004000
+DATA classNone<>+16(SB)/4, $0x00004000
+DATA classNone<>+20(SB)/4, $0x00004000
+DATA classNone<>+24(SB)/4, $0x00004000
+DATA classNone<>+28(SB)/4, $0x00004000
+GLOBL classNone<>(SB), RODATA|NOPTR, $32
+
+DATA classBase<>+0(SB)/4, $0x000000fe
+DATA classBase<>+4(SB)/4, $0x000000fe
+DATA classBase<>+8(SB)/4, $0x000000fe
+DATA classBase<>+12(SB)/4, $0x000000fe
+DATA classBase<>+16(SB)/4, $0x000000fe
+DATA classBase<>+20(SB)/4, $0x000000fe
+DATA classBase<>+24(SB)/4, $0x000000fe
+DATA classBase<>+28(SB)/4, $0x000000fe
+GLOBL classBase<>(SB), RODATA|NOPTR, $32
+
+// func classesAVX2(mags *float32, marks *uint16, line *uint32, starts *[16]int)
+// Requires: AVX, AVX2
+TEXT ·classesAVX2(SB), NOSPLIT, $0-32
+	MOVQ         mags+0(FP), AX
+	MOVQ         marks+8(FP), CX
+	MOVQ         line+16(FP), DX
+	MOVQ         starts+24(FP), BX
+	MOVQ         (BX), SI
+	VMOVDQU      (DX)(SI*4), X0
+	MOVQ         32(BX), SI
+	VINSERTI128  $0x01, (DX)(SI*4), Y0, Y0
+	MOVQ         8(BX), SI
+	VMOVDQU      (DX)(SI*4), X2
+	MOVQ         40(BX), SI
+	VINSERTI128  $0x01, (DX)(SI*4), Y2, Y2
+	MOVQ         16(BX), SI
+	VMOVDQU      (DX)(SI*4), X4
+	MOVQ         48(BX), SI
+	VINSERTI128  $0x01, (DX)(SI*4), Y4, Y4
+	MOVQ         24(BX), SI
+	VMOVDQU      (DX)(SI*4), X5
+	MOVQ         56(BX), SI
+	VINSERTI128  $0x01, (DX)(SI*4), Y5, Y5
+	VPUNPCKLDQ   Y2, Y0, Y1
+	VPUNPCKHDQ   Y2, Y0, Y3
+	VPUNPCKLDQ   Y5, Y4, Y2
+	VPUNPCKHDQ   Y5, Y4, Y5
+	VPUNPCKLQDQ  Y2, Y1, Y0
+	VPUNPCKHQDQ  Y2, Y1, Y2
+	VPUNPCKLQDQ  Y5, Y3, Y4
+	VPUNPCKHQDQ  Y5, Y3, Y5
+	VPABSD       Y0, Y1
+	VPSRLD       $0x09, Y1, Y3
+	VPANDN       Y1, Y3, Y3
+	VCVTDQ2PS    Y3, Y3
+	VPADDD       Y3, Y3, Y3
+	VPCMPEQD     classOne<>+0(SB), Y1, Y1
+	VPSRLD       $0x17, Y3, Y3
+	VPSUBD       Y1, Y3, Y1
+	VPSLLD       $0x16, Y1, Y3
+	VMOVDQU      Y3, (AX)
+	VMOVDQU      classNone<>+0(SB), Y3
+	VPSIGND      Y0, Y3, Y3
+	VPADDD       classNone<>+0(SB), Y3, Y3
+	VPSUBUSW     classBase<>+0(SB), Y1, Y1
+	VPOR         Y3, Y1, Y0
+	VPABSD       Y2, Y1
+	VPSRLD       $0x09, Y1, Y3
+	VPANDN       Y1, Y3, Y3
+	VCVTDQ2PS    Y3, Y3
+	VPADDD       Y3, Y3, Y3
+	VPCMPEQD     classOne<>+0(SB), Y1, Y1
+	VPSRLD       $0x17, Y3, Y3
+	VPSUBD       Y1, Y3, Y1
+	VPSLLD       $0x16, Y1, Y3
+	VMOVDQU      Y3, 64(AX)
+	VMOVDQU      classNone<>+0(SB), Y3
+	VPSIGND      Y2, Y3, Y3
+	VPADDD       classNone<>+0(SB), Y3, Y3
+	VPSUBUSW     classBase<>+0(SB), Y1, Y1
+	VPOR         Y3, Y1, Y2
+	VPABSD       Y4, Y1
+	VPSRLD       $0x09, Y1, Y3
+	VPANDN       Y1, Y3, Y3
+	VCVTDQ2PS    Y3, Y3
+	VPADDD       Y3, Y3, Y3
+	VPCMPEQD     classOne<>+0(SB), Y1, Y1
+	VPSRLD       $0x17, Y3, Y3
+	VPSUBD       Y1, Y3, Y1
+	VPSLLD       $0x16, Y1, Y3
+	VMOVDQU      Y3, 128(AX)
+	VMOVDQU      classNone<>+0(SB), Y3
+	VPSIGND      Y4, Y3, Y3
+	VPADDD       classNone<>+0(SB), Y3, Y3
+	VPSUBUSW     classBase<>+0(SB), Y1, Y1
+	VPOR         Y3, Y1, Y4
+	VPABSD       Y5, Y1
+	VPSRLD       $0x09, Y1, Y3
+	VPANDN       Y1, Y3, Y3
+	VCVTDQ2PS    Y3, Y3
+	VPADDD       Y3, Y3, Y3
+	VPCMPEQD     classOne<>+0(SB), Y1, Y1
+	VPSRLD       $0x17, Y3, Y3
+	VPSUBD       Y1, Y3, Y1
+	VPSLLD       $0x16, Y1, Y3
+	VMOVDQU      Y3, 192(AX)
+	VMOVDQU      classNone<>+0(SB), Y3
+	VPSIGND      Y5, Y3, Y3
+	VPADDD       classNone<>+0(SB), Y3, Y3
+	VPSUBUSW     classBase<>+0(SB), Y1, Y1
+	VPOR         Y3, Y1, Y5
+	VPACKUSDW    Y2, Y0, Y0
+	VPERMQ       $0xd8, Y0, Y0
+	VMOVDQU      X0, (CX)
+	VEXTRACTI128 $0x01, Y0, 32(CX)
+	VPACKUSDW    Y5, Y4, Y4
+	VPERMQ       $0xd8, Y4, Y4
+	VMOVDQU      X4, 64(CX)
+	VEXTRACTI128 $0x01, Y4, 96(CX)
+	MOVQ         (BX), SI
+	VMOVDQU      16(DX)(SI*4), X0
+	MOVQ         32(BX), SI
+	VINSERTI128  $0x01, 16(DX)(SI*4), Y0, Y0
+	MOVQ         8(BX), SI
+	VMOVDQU      16(DX)(SI*4), X2
+	MOVQ         40(BX), SI
+	VINSERTI128  $0x01, 16(DX)(SI*4), Y2, Y2
+	MOVQ         16(BX), SI
+	VMOVDQU      16(DX)(SI*4), X4
+	MOVQ         48(BX), SI
+	VINSERTI128  $0x01, 16(DX)(SI*4), Y4, Y4
+	MOVQ         24(BX), SI
+	VMOVDQU      16(DX)(SI*4), X5
+	MOVQ         56(BX), SI
+	VINSERTI128  $0x01, 16(DX)(SI*4), Y5, Y5
+	VPUNPCKLDQ   Y2, Y0, Y1
+	VPUNPCKHDQ   Y2, Y0, Y3
+	VPUNPCKLDQ   Y5, Y4, Y2
+	VPUNPCKHDQ   Y5, Y4, Y5
+	VPUNPCKLQDQ  Y2, Y1, Y0
+	VPUNPCKHQDQ  Y2, Y1, Y2
+	VPUNPCKLQDQ  Y5, Y3, Y4
+	VPUNPCKHQDQ  Y5, Y3, Y5
+	VPABSD       Y0, Y1
+	VPSRLD       $0x09, Y1, Y3
+	VPANDN       Y1, Y3, Y3
+	VCVTDQ2PS    Y3, Y3
+	VPADDD       Y3, Y3, Y3
+	VPCMPEQD     classOne<>+0(SB), Y1, Y1
+	VPSRLD       $0x17, Y3, Y3
+	VPSUBD       Y1, Y3, Y1
+	VPSLLD       $0x16, Y1, Y3
+	VMOVDQU      Y3, 256(AX)
+	VMOVDQU      classNone<>+0(SB), Y3
+	VPSIGND      Y0, Y3, Y3
+	VPADDD       classNone<>+0(SB), Y3, Y3
+	VPSUBUSW     classBase<>+0(SB), Y1, Y1
+	VPOR         Y3, Y1, Y0
+	VPABSD       Y2, Y1
+	VPSRLD       $0x09, Y1, Y3
+	VPANDN       Y1, Y3, Y3
+	VCVTDQ2PS    Y3, Y3
+	VPADDD       Y3, Y3, Y3
+	VPCMPEQD     classOne<>+0(SB), Y1, Y1
+	VPSRLD       $0x17, Y3, Y3
+	VPSUBD       Y1, Y3, Y1
+	VPSLLD       $0x16, Y1, Y3
+	VMOVDQU      Y3, 320(AX)
+	VMOVDQU      classNone<>+0(SB), Y3
+	VPSIGND      Y2, Y3, Y3
+	VPADDD       classNone<>+0(SB), Y3, Y3
+	VPSUBUSW     classBase<>+0(SB), Y1, Y1
+	VPOR         Y3, Y1, Y2
+	VPABSD       Y4, Y1
+	VPSRLD       $0x09, Y1, Y3
+	VPANDN       Y1, Y3, Y3
+	VCVTDQ2PS    Y3, Y3
+	VPADDD       Y3, Y3, Y3
+	VPCMPEQD     classOne<>+0(SB), Y1, Y1
+	VPSRLD       $0x17, Y3, Y3
+	VPSUBD       Y1, Y3, Y1
+	VPSLLD       $0x16, Y1, Y3
+	VMOVDQU      Y3, 384(AX)
+	VMOVDQU      classNone<>+0(SB), Y3
+	VPSIGND      Y4, Y3, Y3
+	VPADDD       classNone<>+0(SB), Y3, Y3
+	VPSUBUSW     classBase<>+0(SB), Y1, Y1
+	VPOR         Y3, Y1, Y4
+	VPABSD       Y5, Y1
+	VPSRLD       $0x09, Y1, Y3
+	VPANDN       Y1, Y3, Y3
+	VCVTDQ2PS    Y3, Y3
+	VPADDD       Y3, Y3, Y3
+	VPCMPEQD     classOne<>+0(SB), Y1, Y1
+	VPSRLD       $0x17, Y3, Y3
+	VPSUBD       Y1, Y3, Y1
+	VPSLLD       $0x16, Y1, Y3
+	VMOVDQU      Y3, 448(AX)
+	VMOVDQU      classNone<>+0(SB), Y3
+	VPSIGND      Y5, Y3, Y3
+	VPADDD       classNone<>+0(SB), Y3, Y3
+	VPSUBUSW     classBase<>+0(SB), Y1, Y1
+	VPOR         Y3, Y1, Y5
+	VPACKUSDW    Y2, Y0, Y0
+	VPERMQ       $0xd8, Y0, Y0
+	VMOVDQU      X0, 128(CX)
+	VEXTRACTI128 $0x01, Y0, 160(CX)
+	VPACKUSDW    Y5, Y4, Y4
+	VPERMQ       $0xd8, Y4, Y4
+	VMOVDQU      X4, 192(CX)
+	VEXTRACTI128 $0x01, Y4, 224(CX)
+	MOVQ         64(BX), SI
+	VMOVDQU      (DX)(SI*4), X0
+	MOVQ         96(BX), SI
+	VINSERTI128  $0x01, (DX)(SI*4), Y0, Y0
+	MOVQ         72(BX), SI
+	VMOVDQU      (DX)(SI*4), X2
+	MOVQ         104(BX), SI
+	VINSERTI128  $0x01, (DX)(SI*4), Y2, Y2
+	MOVQ         80(BX), SI
+	VMOVDQU      (DX)(SI*4), X4
+	MOVQ         112(BX), SI
+	VINSERTI128  $0x01, (DX)(SI*4), Y4, Y4
+	MOVQ         88(BX), SI
+	VMOVDQU      (DX)(SI*4), X5
+	MOVQ         120(BX), SI
+	VINSERTI128  $0x01, (DX)(SI*4), Y5, Y5
+	VPUNPCKLDQ   Y2, Y0, Y1
+	VPUNPCKHDQ   Y2, Y0, Y3
+	VPUNPCKLDQ   Y5, Y4, Y2
+	VPUNPCKHDQ   Y5, Y4, Y5
+	VPUNPCKLQDQ  Y2, Y1, Y0
+	VPUNPCKHQDQ  Y2, Y1, Y2
+	VPUNPCKLQDQ  Y5, Y3, Y4
+	VPUNPCKHQDQ  Y5, Y3, Y5
+	VPABSD       Y0, Y1
+	VPSRLD       $0x09, Y1, Y3
+	VPANDN       Y1, Y3, Y3
+	VCVTDQ2PS    Y3, Y3
+	VPADDD       Y3, Y3, Y3
+	VPCMPEQD     classOne<>+0(SB), Y1, Y1
+	VPSRLD       $0x17, Y3, Y3
+	VPSUBD       Y1, Y3, Y1
+	VPSLLD       $0x16, Y1, Y3
+	VMOVDQU      Y3, 32(AX)
+	VMOVDQU      classNone<>+0(SB), Y3
+	VPSIGND      Y0, Y3, Y3
+	VPADDD       classNone<>+0(SB), Y3, Y3
+	VPSUBUSW     classBase<>+0(SB), Y1, Y1
+	VPOR         Y3, Y1, Y0
+	VPABSD       Y2, Y1
+	VPSRLD       $0x09, Y1, Y3
+	VPANDN       Y1, Y3, Y3
+	VCVTDQ2PS    Y3, Y3
+	VPADDD       Y3, Y3, Y3
+	VPCMPEQD     classOne<>+0(SB), Y1, Y1
+	VPSRLD       $0x17, Y3, Y3
+	VPSUBD       Y1, Y3, Y1
+	VPSLLD       $0x16, Y1, Y3
+	VMOVDQU      Y3, 96(AX)
+	VMOVDQU      classNone<>+0(SB), Y3
+	VPSIGND      Y2, Y3, Y3
+	VPADDD       classNone<>+0(SB), Y3, Y3
+	VPSUBUSW     classBase<>+0(SB), Y1, Y1
+	VPOR         Y3, Y1, Y2
+	VPABSD       Y4, Y1
+	VPSRLD       $0x09, Y1, Y3
+	VPANDN       Y1, Y3, Y3
+	VCVTDQ2PS    Y3, Y3
+	VPADDD       Y3, Y3, Y3
+	VPCMPEQD     classOne<>+0(SB), Y1, Y1
+	VPSRLD       $0x17, Y3, Y3
+	VPSUBD       Y1, Y3, Y1
+	VPSLLD       $0x16, Y1, Y3
+	VMOVDQU      Y3, 160(AX)
+	VMOVDQU      classNone<>+0(SB), Y3
+	VPSIGND      Y4, Y3, Y3
+	VPADDD       classNone<>+0(SB), Y3, Y3
+	VPSUBUSW     classBase<>+0(SB), Y1, Y1
+	VPOR         Y3, Y1, Y4
+	VPABSD       Y5, Y1
+	VPSRLD       $0x09, Y1, Y3
+	VPANDN       Y1, Y3, Y3
+	VCVTDQ2PS    Y3, Y3
+	VPADDD       Y3, Y3, Y3
+	VPCMPEQD     classOne<>+0(SB), Y1, Y1
+	VPSRLD       $0x17, Y3, Y3
+	VPSUBD       Y1, Y3, Y1
+	VPSLLD       $0x16, Y1, Y3
+	VMOVDQU      Y3, 224(AX)
+	VMOVDQU      classNone<>+0(SB), Y3
+	VPSIGND      Y5, Y3, Y3
+	VPADDD       classNone<>+0(SB), Y3, Y3
+	VPSUBUSW     classBase<>+0(SB), Y1, Y1
+	VPOR         Y3, Y1, Y5
+	VPACKUSDW    Y2, Y0, Y0
+	VPERMQ       $0xd8, Y0, Y0
+	VMOVDQU      X0, 16(CX)
+	VEXTRACTI128 $0x01, Y0, 48(CX)
+	VPACKUSDW    Y5, Y4, Y4
+	VPERMQ       $0xd8, Y4, Y4
+	VMOVDQU      X4, 80(CX)
+	VEXTRACTI128 $0x01, Y4, 112(CX)
+	MOVQ         64(BX), SI
+	VMOVDQU      16(DX)(SI*4), X0
+	MOVQ         96(BX), SI
+	VINSERTI128  $0x01, 16(DX)(SI*4), Y0, Y0
+	MOVQ         72(BX), SI
+	VMOVDQU      16(DX)(SI*4), X2
+	MOVQ         104(BX), SI
+	VINSERTI128  $0x01, 16(DX)(SI*4), Y2, Y2
+	MOVQ         80(BX), SI
+	VMOVDQU      16(DX)(SI*4), X4
+	MOVQ         112(BX), SI
+	VINSERTI128  $0x01, 16(DX)(SI*4), Y4, Y4
+	MOVQ         88(BX), SI
+	VMOVDQU      16(DX)(SI*4), X5
+	MOVQ         120(BX), BX
+	VINSERTI128  $0x01, 16(DX)(BX*4), Y5, Y5
+	VPUNPCKLDQ   Y2, Y0, Y1
+	VPUNPCKHDQ   Y2, Y0, Y3
+	VPUNPCKLDQ   Y5, Y4, Y2
+	VPUNPCKHDQ   Y5, Y4, Y5
+	VPUNPCKLQDQ  Y2, Y1, Y0
+	VPUNPCKHQDQ  Y2, Y1, Y2
+	VPUNPCKLQDQ  Y5, Y3, Y4
+	VPUNPCKHQDQ  Y5, Y3, Y5
+	VPABSD       Y0, Y1
+	VPSRLD       $0x09, Y1, Y3
+	VPANDN       Y1, Y3, Y3
+	VCVTDQ2PS    Y3, Y3
+	VPADDD       Y3, Y3, Y3
+	VPCMPEQD     classOne<>+0(SB), Y1, Y1
+	VPSRLD       $0x17, Y3, Y3
+	VPSUBD       Y1, Y3, Y1
+	VPSLLD       $0x16, Y1, Y3
+	VMOVDQU      Y3, 288(AX)
+	VMOVDQU      classNone<>+0(SB), Y3
+	VPSIGND      Y0, Y3, Y3
+	VPADDD       classNone<>+0(SB), Y3, Y3
+	VPSUBUSW     classBase<>+0(SB), Y1, Y1
+	VPOR         Y3, Y1, Y0
+	VPABSD       Y2, Y1
+	VPSRLD       $0x09, Y1, Y3
+	VPANDN       Y1, Y3, Y3
+	VCVTDQ2PS    Y3, Y3
+	VPADDD       Y3, Y3, Y3
+	VPCMPEQD     classOne<>+0(SB), Y1, Y1
+	VPSRLD       $0x17, Y3, Y3
+	VPSUBD       Y1, Y3, Y1
+	VPSLLD       $0x16, Y1, Y3
+	VMOVDQU      Y3, 352(AX)
+	VMOVDQU      classNone<>+0(SB), Y3
+	VPSIGND      Y2, Y3, Y3
+	VPADDD       classNone<>+0(SB), Y3, Y3
+	VPSUBUSW     classBase<>+0(SB), Y1, Y1
+	VPOR         Y3, Y1, Y2
+	VPABSD       Y4, Y1
+	VPSRLD       $0x09, Y1, Y3
+	VPANDN       Y1, Y3, Y3
+	VCVTDQ2PS    Y3, Y3
+	VPADDD       Y3, Y3, Y3
+	VPCMPEQD     classOne<>+0(SB), Y1, Y1
+	VPSRLD       $0x17, Y3, Y3
+	VPSUBD       Y1, Y3, Y1
+	VPSLLD       $0x16, Y1, Y3
+	VMOVDQU      Y3, 416(AX)
+	VMOVDQU      classNone<>+0(SB), Y3
+	VPSIGND      Y4, Y3, Y3
+	VPADDD       classNone<>+0(SB), Y3, Y3
+	VPSUBUSW     classBase<>+0(SB), Y1, Y1
+	VPOR         Y3, Y1, Y4
+	VPABSD       Y5, Y1
+	VPSRLD       $0x09, Y1, Y3
+	VPANDN       Y1, Y3, Y3
+	VCVTDQ2PS    Y3, Y3
+	VPADDD       Y3, Y3, Y3
+	VPCMPEQD     classOne<>+0(SB), Y1, Y1
+	VPSRLD       $0x17, Y3, Y3
+	VPSUBD       Y1, Y3, Y1
+	VPSLLD       $0x16, Y1, Y3
+	VMOVDQU      Y3, 480(AX)
+	VMOVDQU      classNone<>+0(SB), Y3
+	VPSIGND      Y5, Y3, Y3
+	VPADDD       classNone<>+0(SB), Y3, Y3
+	VPSUBUSW     classBase<>+0(SB), Y1, Y1
+	VPOR         Y3, Y1, Y5
+	VPACKUSDW    Y2, Y0, Y0
+	VPERMQ       $0xd8, Y0, Y0
+	VMOVDQU      X0, 144(CX)
+	VEXTRACTI128 $0x01, Y0, 176(CX)
+	VPACKUSDW    Y5, Y4, Y4
+	VPERMQ       $0xd8, Y4, Y4
+	VMOVDQU      X4, 208(CX)
+	VEXTRACTI128 $0x01, Y4, 240(CX)
+	VZEROUPPER
+	RET
+
+DATA coverHidden<>+0(SB)/4, $0x60006000
+DATA coverHidden<>+4(SB)/4, $0x60006000
+DATA coverHidden<>+8(SB)/4, $0x60006000
+DATA coverHidden<>+12(SB)/4, $0x60006000
+DATA coverHidden<>+16(SB)/4, $0x60006000
+DATA coverHidden<>+20(SB)/4, $0x60006000
+DATA coverHidden<>+24(SB)/4, $0x60006000
+DATA coverHidden<>+28(SB)/4, $0x60006000
+GLOBL coverHidden<>(SB), RODATA|NOPTR, $32
+
+// func coverAVX2(mags *float32, marks *uint16, active *uint16, before *float32, n int)
+// Requires: AVX, AVX2
+TEXT ·coverAVX2(SB), NOSPLIT, $0-40
+	MOVQ    mags+0(FP), AX
+	MOVQ    marks+8(FP), CX
+	MOVQ    active+16(FP), DX
+	MOVQ    before+24(FP), BX
+	MOVQ    n+32(FP), SI
+	VMOVDQU (BX), Y0
+	VMOVDQU 32(BX), Y1
+
+cover:
+	VMOVDQU   (DX), Y2
+	VMOVDQU   coverHidden<>+0(SB), Y3
+	VPBLENDVB Y2, (CX), Y3, Y3
+	VMOVDQU   Y3, (CX)
+	VPMOVSXWD (DX), Y2
+	VBLENDVPS Y2, (AX), Y0, Y0
+	VMOVDQU   Y0, (AX)
+	VPMOVSXWD 16(DX), Y2
+	VBLENDVPS Y2, 32(AX), Y1, Y1
+	VMOVDQU   Y1, 32(AX)
+	ADDQ      $0x20, DX
+	ADDQ      $0x20, CX
+	ADDQ      $0x40, AX
+	SUBQ      $0x01, SI
+	JNZ       cover
+	VZEROUPPER
+	RET
+
+DATA expectOctaves<>+0(SB)/4, $0x07f007f0
+DATA expectOctaves<>+4(SB)/4, $0x07f007f0
+DATA expectOctaves<>+8(SB)/4, $0x07f007f0
+DATA expectOctaves<>+12(SB)/4, $0x07f007f0
+DATA expectOctaves<>+16(SB)/4, $0x07f007f0
+DATA expectOctaves<>+20(SB)/4, $0x07f007f0
+DATA expectOctaves<>+24(SB)/4, $0x07f007f0
+DATA expectOctaves<>+28(SB)/4, $0x07f007f0
+GLOBL expectOctaves<>(SB), RODATA|NOPTR, $32
+
+// func expectationsAVX2(dst *uint16, sums *float32, mags *float32, north *float32, w float32, ww float32, n int)
+// Requires: AVX, AVX2, SSE
+TEXT ·expectationsAVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst+0(FP), AX
+	MOVQ         sums+8(FP), CX
+	MOVQ         mags+16(FP), DX
+	MOVQ         north+24(FP), BX
+	MOVQ         n+40(FP), SI
+	MOVL         $0x3f800000, DI
+	VMOVD        DI, X2
+	VPBROADCASTD X2, Y2
+	MOVSS        w+32(FP), X0
+	VBROADCASTSS X0, Y0
+	MOVSS        ww+36(FP), X1
+	VBROADCASTSS X1, Y1
+	VMOVDQU      (BX), Y3
+	VMOVDQA      Y3, Y4
+	VMOVDQU      32(BX), Y6
+	VMOVDQA      Y6, Y7
+
+expect:
+	VMULPS    Y1, Y4, Y5
+	VADDPS    (CX), Y5, Y5
+	VADDPS    Y2, Y5, Y5
+	VMULPS    Y0, Y3, Y9
+	VADDPS    Y9, Y5, Y5
+	VPSRLD    $0x13, Y5, Y5
+	VMOVDQA   Y3, Y4
+	VMOVDQU   (DX), Y3
+	VMULPS    Y1, Y7, Y8
+	VADDPS    32(CX), Y8, Y8
+	VADDPS    Y2, Y8, Y8
+	VMULPS    Y0, Y6, Y9
+	VADDPS    Y9, Y8, Y8
+	VPSRLD    $0x13, Y8, Y8
+	VMOVDQA   Y6, Y7
+	VMOVDQU   32(DX), Y6
+	VPACKUSDW Y8, Y5, Y9
+	VPERMQ    $0xd8, Y9, Y9
+	VPSUBW    expectOctaves<>+0(SB), Y9, Y9
+	VMOVDQU   Y9, (AX)
+	ADDQ      $0x20, AX
+	ADDQ      $0x40, CX
+	ADDQ      $0x40, DX
+	SUBQ      $0x01, SI
+	JNZ       expect
+	VZEROUPPER
+	RET
+
+DATA symbolClass<>+0(SB)/4, $0x007f007f
+DATA symbolClass<>+4(SB)/4, $0x007f007f
+DATA symbolClass<>+8(SB)/4, $0x007f007f
+DATA symbolClass<>+12(SB)/4, $0x007f007f
+DATA symbolClass<>+16(SB)/4, $0x007f007f
+DATA symbolClass<>+20(SB)/4, $0x007f007f
+DATA symbolClass<>+24(SB)/4, $0x007f007f
+DATA symbolClass<>+28(SB)/4, $0x007f007f
+GLOBL symbolClass<>(SB), RODATA|NOPTR, $32
+
+DATA symbolCertain<>+0(SB)/4, $0x08000800
+DATA symbolCertain<>+4(SB)/4, $0x08000800
+DATA symbolCertain<>+8(SB)/4, $0x08000800
+DATA symbolCertain<>+12(SB)/4, $0x08000800
+DATA symbolCertain<>+16(SB)/4, $0x08000800
+DATA symbolCertain<>+20(SB)/4, $0x08000800
+DATA symbolCertain<>+24(SB)/4, $0x08000800
+DATA symbolCertain<>+28(SB)/4, $0x08000800
+GLOBL symbolCertain<>(SB), RODATA|NOPTR, $32
+
+// func symbolsAVX2(y *uint16, marks *uint16, bounds *[15][16]int16, count int, n int)
+// Requires: AVX, AVX2
+TEXT ·symbolsAVX2(SB), NOSPLIT, $0-40
+	MOVQ y+0(FP), AX
+	MOVQ marks+8(FP), CX
+	MOVQ bounds+16(FP), DX
+	MOVQ count+24(FP), BX
+	MOVQ n+32(FP), SI
+
+symbols:
+	VMOVDQU  (AX), Y0
+	VPXOR    Y1, Y1, Y1
+	VPXOR    Y2, Y2, Y2
+	VPCMPGTW (DX), Y0, Y3
+	VPADDW   Y3, Y1, Y1
+	VPCMPGTW 32(DX), Y0, Y3
+	VPADDW   Y3, Y2, Y2
+	VPCMPGTW 64(DX), Y0, Y3
+	VPADDW   Y3, Y1, Y1
+	VPCMPGTW 96(DX), Y0, Y3
+	VPADDW   Y3, Y2, Y2
+	VPCMPGTW 128(DX), Y0, Y3
+	VPADDW   Y3, Y1, Y1
+	VPCMPGTW 160(DX), Y0, Y3
+	VPADDW   Y3, Y2, Y2
+	VPCMPGTW 192(DX), Y0, Y3
+	VPADDW   Y3, Y1, Y1
+	VPCMPGTW 224(DX), Y0, Y3
+	VPADDW   Y3, Y2, Y2
+	CMPQ     BX, $0x08
+	JLE      counted
+	VPCMPGTW 256(DX), Y0, Y3
+	VPADDW   Y3, Y1, Y1
+	VPCMPGTW 288(DX), Y0, Y3
+	VPADDW   Y3, Y2, Y2
+	VPCMPGTW 320(DX), Y0, Y3
+	VPADDW   Y3, Y1, Y1
+	VPCMPGTW 352(DX), Y0, Y3
+	VPADDW   Y3, Y2, Y2
+	VPCMPGTW 384(DX), Y0, Y3
+	VPADDW   Y3, Y1, Y1
+	VPCMPGTW 416(DX), Y0, Y3
+	VPADDW   Y3, Y2, Y2
+	VPCMPGTW 448(DX), Y0, Y3
+	VPADDW   Y3, Y1, Y1
+
+counted:
+	VPADDW    Y2, Y1, Y1
+	VMOVDQU   (CX), Y2
+	VPSLLW    $0x07, Y1, Y1
+	VPAND     symbolClass<>+0(SB), Y2, Y3
+	VPSUBW    Y1, Y3, Y3
+	VPSLLW    $0x02, Y2, Y2
+	VPSRAW    $0x0f, Y2, Y2
+	VPBLENDVB Y2, symbolCertain<>+0(SB), Y3, Y3
+	VMOVDQU   Y3, (AX)
+	ADDQ      $0x20, AX
+	ADDQ      $0x20, CX
+	SUBQ      $0x01, SI
+	JNZ       symbols
+	VZEROUPPER
+	RET
+
+DATA sideClass<>+0(SB)/4, $0x007f007f
+DATA sideClass<>+4(SB)/4, $0x007f007f
+DATA sideClass<>+8(SB)/4, $0x007f007f
+DATA sideClass<>+12(SB)/4, $0x007f007f
+DATA sideClass<>+16(SB)/4, $0x007f007f
+DATA sideClass<>+20(SB)/4, $0x007f007f
+DATA sideClass<>+24(SB)/4, $0x007f007f
+DATA sideClass<>+28(SB)/4, $0x007f007f
+GLOBL sideClass<>(SB), RODATA|NOPTR, $32
+
+DATA sideTwo<>+0(SB)/4, $0x00020002
+DATA sideTwo<>+4(SB)/4, $0x00020002
+DATA sideTwo<>+8(SB)/4, $0x00020002
+DATA sideTwo<>+12(SB)/4, $0x00020002
+DATA sideTwo<>+16(SB)/4, $0x00020002
+DATA sideTwo<>+20(SB)/4, $0x00020002
+DATA sideTwo<>+24(SB)/4, $0x00020002
+DATA sideTwo<>+28(SB)/4, $0x00020002
+GLOBL sideTwo<>(SB), RODATA|NOPTR, $32
+
+DATA sideThree<>+0(SB)/4, $0x00030003
+DATA sideThree<>+4(SB)/4, $0x00030003
+DATA sideThree<>+8(SB)/4, $0x00030003
+DATA sideThree<>+12(SB)/4, $0x00030003
+DATA sideThree<>+16(SB)/4, $0x00030003
+DATA sideThree<>+20(SB)/4, $0x00030003
+DATA sideThree<>+24(SB)/4, $0x00030003
+DATA sideThree<>+28(SB)/4, $0x00030003
+GLOBL sideThree<>(SB), RODATA|NOPTR, $32
+
+DATA sideNone<>+0(SB)/4, $0x00010001
+DATA sideNone<>+4(SB)/4, $0x00010001
+DATA sideNone<>+8(SB)/4, $0x00010001
+DATA sideNone<>+12(SB)/4, $0x00010001
+DATA sideNone<>+16(SB)/4, $0x00010001
+DATA sideNone<>+20(SB)/4, $0x00010001
+DATA sideNone<>+24(SB)/4, $0x00010001
+DATA sideNone<>+28(SB)/4, $0x00010001
+GLOBL sideNone<>(SB), RODATA|NOPTR, $32
+
+// func sidesAVX2(dst *uint16, marks *uint16, north *uint16, below *uint16, factors *[4][16]uint16, n int)
+// Requires: AVX, AVX2
+TEXT ·sidesAVX2(SB), NOSPLIT, $0-48
+	MOVQ    dst+0(FP), AX
+	MOVQ    marks+8(FP), CX
+	MOVQ    north+16(FP), DX
+	MOVQ    below+24(FP), BX
+	MOVQ    factors+32(FP), SI
+	MOVQ    n+40(FP), DI
+	VMOVDQU sideNone<>+0(SB), Y0
+
+sides:
+	VPMULLW (SI), Y0, Y1
+	VMOVDQU (DX), Y2
+	VPSRLW  $0x0e, Y2, Y2
+	VPMULLW 32(SI), Y2, Y2
+	VPADDW  Y2, Y1, Y1
+	VMOVDQU (BX), Y2
+	VPSRLW  $0x0e, Y2, Y2
+	VPMULLW 64(SI), Y2, Y2
+	VPADDW  Y2, Y1, Y1
+	VMOVDQU -32(DX), Y2
+	VPSRLW  $0x0e, Y2, Y2
+	VPMULLW 96(SI), Y2, Y2
+	VPADDW  Y2, Y1, Y1
+	VMOVDQU (CX), Y2
+	VPSRLW  $0x0e, Y2, Y0
+	VPADDW  Y0, Y1, Y1
+	VPAND   sideClass<>+0(SB), Y2, Y2
+	VPMINUW sideTwo<>+0(SB), Y2, Y2
+	VPMULLW sideThree<>+0(SB), Y2, Y2
+	VPADDW  Y2, Y1, Y1
+	VMOVDQU Y1, (AX)
+	ADDQ    $0x20, AX
+	ADDQ    $0x20, CX
+	ADDQ    $0x20, DX
+	ADDQ    $0x20, BX
+	SUBQ    $0x01, DI
+	JNZ     sides
+	VZEROUPPER
+	RET
+
+// func dotAVX2(a *int16, b *int16, n int) int32
+// Requires: AVX, AVX2
+TEXT ·dotAVX2(SB), NOSPLIT, $0-28
+	MOVQ  a+0(FP), AX
+	MOVQ  b+8(FP), CX
+	MOVQ  n+16(FP), DX
+	VPXOR Y0, Y0, Y0
+
+dot:
+	VMOVDQU      (AX), Y1
+	VPMADDWD     (CX), Y1, Y1
+	VPADDD       Y1, Y0, Y0
+	ADDQ         $0x20, AX
+	ADDQ         $0x20, CX
+	SUBQ         $0x10, DX
+	JNZ          dot
+	VEXTRACTI128 $0x01, Y0, X1
+	VPADDD       X1, X0, X0
+	VPSHUFD      $0x4e, X0, X1
+	VPADDD       X1, X0, X0
+	VPSHUFD      $0xb1, X0, X1
+	VPADDD       X1, X0, X0
+	VMOVD        X0, AX
+	MOVL         AX, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func lowCountAVX2(r *uint32, n int) uint32
+// Requires: AVX, AVX2
+TEXT ·lowCountAVX2(SB), NOSPLIT, $0-20
+	MOVQ         r+0(FP), AX
+	MOVQ         n+8(FP), CX
+	MOVL         $0x00000080, DX
+	VMOVD        DX, X1
+	VPBROADCASTD X1, Y1
+	VPXOR        Y0, Y0, Y0
+	VPXOR        Y2, Y2, Y2
+
+count:
+	VMOVDQU      (AX), Y3
+	VPABSD       Y3, Y3
+	VPSRLD       $0x09, Y3, Y4
+	VPANDN       Y3, Y4, Y4
+	VCVTDQ2PS    Y4, Y4
+	VPADDD       Y4, Y4, Y4
+	VPSRLD       $0x18, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPMAXSD      Y2, Y4, Y4
+	VPADDD       Y4, Y0, Y0
+	ADDQ         $0x20, AX
+	SUBQ         $0x08, CX
+	JNZ          count
+	VEXTRACTI128 $0x01, Y0, X1
+	VPADDD       X1, X0, X0
+	VPSHUFD      $0x4e, X0, X1
+	VPADDD       X1, X0, X0
+	VPSHUFD      $0xb1, X0, X1
+	VPADDD       X1, X0, X0
+	VMOVD        X0, AX
+	MOVL         AX, ret+16(FP)
+	VZEROUPPER
+	RET
+
+// func putLowAVX2(dst *byte, r *uint32, n int, t uint32, acc uint64, have uint64) (size int, rest uint64, left uint64)
+// Requires: AVX, AVX2, BMI2
+TEXT ·putLowAVX2(SB), NOSPLIT, $0-72
+	MOVQ         dst+0(FP), AX
+	MOVQ         r+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVQ         acc+32(FP), BX
+	MOVQ         have+40(FP), SI
+	MOVL         $0x00000080, DI
+	VMOVD        DI, X1
+	VPBROADCASTD X1, Y1
+	MOVL         $0x00000001, DI
+	VMOVD        DI, X2
+	VPBROADCASTD X2, Y2
+	MOVL         t+24(FP), DI
+	VMOVD        DI, X0
+	VPBROADCASTD X0, Y0
+	VPXOR        Y3, Y3, Y3
+	MOVQ         $0x00000038, DI
+	VMOVQ        DI, X4
+	VPBROADCASTQ X4, Y4
+	VPCMPEQD     Y5, Y5, Y5
+	VPSRLQ       $0x20, Y5, Y5
+
+low:
+	VMOVDQU      (CX), Y6
+	VPABSD       Y6, Y6
+	VPSRLD       $0x09, Y6, Y7
+	VPANDN       Y6, Y7, Y7
+	VCVTDQ2PS    Y7, Y7
+	VPADDD       Y7, Y7, Y7
+	VPSRLD       $0x18, Y7, Y7
+	VPSUBD       Y1, Y7, Y7
+	VPMAXSD      Y3, Y7, Y7
+	VPSUBD       Y0, Y7, Y7
+	VPMAXSD      Y3, Y7, Y7
+	VPSRLVD      Y0, Y6, Y6
+	VPSLLVD      Y7, Y2, Y8
+	VPSUBD       Y2, Y8, Y8
+	VPAND        Y8, Y6, Y6
+	VPSRLQ       $0x20, Y6, Y8
+	VPSRLQ       $0x20, Y7, Y9
+	VPAND        Y5, Y6, Y6
+	VPAND        Y5, Y7, Y7
+	VPSLLVQ      Y7, Y8, Y10
+	VPOR         Y6, Y10, Y10
+	VPADDQ       Y9, Y7, Y11
+	VPSRLDQ      $0x08, Y10, Y12
+	VPSLLVQ      Y11, Y12, Y12
+	VPOR         Y10, Y12, Y12
+	VPSRLDQ      $0x08, Y11, Y13
+	VPADDQ       Y11, Y13, Y13
+	VPCMPGTQ     Y4, Y13, Y14
+	VMOVMSKPD    Y14, DI
+	TESTL        DI, DI
+	JNZ          two
+	VMOVDQA      X12, X6
+	VMOVDQA      X13, X7
+	VPEXTRQ      $0x00, X6, DI
+	VPEXTRQ      $0x00, X7, R8
+	SHLXQ        SI, DI, DI
+	ORQ          DI, BX
+	MOVQ         BX, (AX)
+	ADDQ         R8, SI
+	MOVQ         SI, R8
+	MOVQ         SI, DI
+	SHRQ         $0x03, DI
+	ADDQ         DI, AX
+	ANDL         $0x38, R8
+	SHRXQ        R8, BX, BX
+	ANDL         $0x07, SI
+	VEXTRACTI128 $0x01, Y12, X6
+	VEXTRACTI128 $0x01, Y13, X7
+	VPEXTRQ      $0x00, X6, DI
+	VPEXTRQ      $0x00, X7, R8
+	SHLXQ        SI, DI, DI
+	ORQ          DI, BX
+	MOVQ         BX, (AX)
+	ADDQ         R8, SI
+	MOVQ         SI, R8
+	MOVQ         SI, DI
+	SHRQ         $0x03, DI
+	ADDQ         DI, AX
+	ANDL         $0x38, R8
+	SHRXQ        R8, BX, BX
+	ANDL         $0x07, SI
+
+next:
+	ADDQ $0x20, CX
+	SUBQ $0x08, DX
+	JNZ  low
+	JMP  end
+
+two:
+	VPCMPGTQ     Y4, Y11, Y12
+	VMOVMSKPD    Y12, DI
+	TESTL        DI, DI
+	JNZ          single
+	VMOVDQA      X10, X6
+	VMOVDQA      X11, X7
+	VPEXTRQ      $0x00, X6, DI
+	VPEXTRQ      $0x00, X7, R8
+	SHLXQ        SI, DI, DI
+	ORQ          DI, BX
+	MOVQ         BX, (AX)
+	ADDQ         R8, SI
+	MOVQ         SI, R8
+	MOVQ         SI, DI
+	SHRQ         $0x03, DI
+	ADDQ         DI, AX
+	ANDL         $0x38, R8
+	SHRXQ        R8, BX, BX
+	ANDL         $0x07, SI
+	VPEXTRQ      $0x01, X6, DI
+	VPEXTRQ      $0x01, X7, R8
+	SHLXQ        SI, DI, DI
+	ORQ          DI, BX
+	MOVQ         BX, (AX)
+	ADDQ         R8, SI
+	MOVQ         SI, R8
+	MOVQ         SI, DI
+	SHRQ         $0x03, DI
+	ADDQ         DI, AX
+	ANDL         $0x38, R8
+	SHRXQ        R8, BX, BX
+	ANDL         $0x07, SI
+	VEXTRACTI128 $0x01, Y10, X6
+	VEXTRACTI128 $0x01, Y11, X7
+	VPEXTRQ      $0x00, X6, DI
+	VPEXTRQ      $0x00, X7, R8
+	SHLXQ        SI, DI, DI
+	ORQ          DI, BX
+	MOVQ         BX, (AX)
+	ADDQ         R8, SI
+	MOVQ         SI, R8
+	MOVQ         SI, DI
+	SHRQ         $0x03, DI
+	ADDQ         DI, AX
+	ANDL         $0x38, R8
+	SHRXQ        R8, BX, BX
+	ANDL         $0x07, SI
+	VPEXTRQ      $0x01, X6, DI
+	VPEXTRQ      $0x01, X7, R8
+	SHLXQ        SI, DI, DI
+	ORQ          DI, BX
+	MOVQ         BX, (AX)
+	ADDQ         R8, SI
+	MOVQ         SI, R8
+	MOVQ         SI, DI
+	SHRQ         $0x03, DI
+	ADDQ         DI, AX
+	ANDL         $0x38, R8
+	SHRXQ        R8, BX, BX
+	ANDL         $0x07, SI
+	JMP          next
+
+single:
+	VPUNPCKLQDQ  Y8, Y6, Y10
+	VPUNPCKHQDQ  Y8, Y6, Y12
+	VPUNPCKLQDQ  Y9, Y7, Y11
+	VPUNPCKHQDQ  Y9, Y7, Y13
+	VMOVDQA      X10, X6
+	VMOVDQA      X11, X7
+	VPEXTRQ      $0x00, X6, DI
+	VPEXTRQ      $0x00, X7, R8
+	SHLXQ        SI, DI, DI
+	ORQ          DI, BX
+	MOVQ         BX, (AX)
+	ADDQ         R8, SI
+	MOVQ         SI, R8
+	MOVQ         SI, DI
+	SHRQ         $0x03, DI
+	ADDQ         DI, AX
+	ANDL         $0x38, R8
+	SHRXQ        R8, BX, BX
+	ANDL         $0x07, SI
+	VPEXTRQ      $0x01, X6, DI
+	VPEXTRQ      $0x01, X7, R8
+	SHLXQ        SI, DI, DI
+	ORQ          DI, BX
+	MOVQ         BX, (AX)
+	ADDQ         R8, SI
+	MOVQ         SI, R8
+	MOVQ         SI, DI
+	SHRQ         $0x03, DI
+	ADDQ         DI, AX
+	ANDL         $0x38, R8
+	SHRXQ        R8, BX, BX
+	ANDL         $0x07, SI
+	VMOVDQA      X12, X6
+	VMOVDQA      X13, X7
+	VPEXTRQ      $0x00, X6, DI
+	VPEXTRQ      $0x00, X7, R8
+	SHLXQ        SI, DI, DI
+	ORQ          DI, BX
+	MOVQ         BX, (AX)
+	ADDQ         R8, SI
+	MOVQ         SI, R8
+	MOVQ         SI, DI
+	SHRQ         $0x03, DI
+	ADDQ         DI, AX
+	ANDL         $0x38, R8
+	SHRXQ        R8, BX, BX
+	ANDL         $0x07, SI
+	VPEXTRQ      $0x01, X6, DI
+	VPEXTRQ      $0x01, X7, R8
+	SHLXQ        SI, DI, DI
+	ORQ          DI, BX
+	MOVQ         BX, (AX)
+	ADDQ         R8, SI
+	MOVQ         SI, R8
+	MOVQ         SI, DI
+	SHRQ         $0x03, DI
+	ADDQ         DI, AX
+	ANDL         $0x38, R8
+	SHRXQ        R8, BX, BX
+	ANDL         $0x07, SI
+	VMOVDQA      X10, X6
+	VMOVDQA      X11, X7
+	VEXTRACTI128 $0x01, Y10, X6
+	VEXTRACTI128 $0x01, Y11, X7
+	VPEXTRQ      $0x00, X6, DI
+	VPEXTRQ      $0x00, X7, R8
+	SHLXQ        SI, DI, DI
+	ORQ          DI, BX
+	MOVQ         BX, (AX)
+	ADDQ         R8, SI
+	MOVQ         SI, R8
+	MOVQ         SI, DI
+	SHRQ         $0x03, DI
+	ADDQ         DI, AX
+	ANDL         $0x38, R8
+	SHRXQ        R8, BX, BX
+	ANDL         $0x07, SI
+	VPEXTRQ      $0x01, X6, DI
+	VPEXTRQ      $0x01, X7, R8
+	SHLXQ        SI, DI, DI
+	ORQ          DI, BX
+	MOVQ         BX, (AX)
+	ADDQ         R8, SI
+	MOVQ         SI, R8
+	MOVQ         SI, DI
+	SHRQ         $0x03, DI
+	ADDQ         DI, AX
+	ANDL         $0x38, R8
+	SHRXQ        R8, BX, BX
+	ANDL         $0x07, SI
+	VMOVDQA      X12, X6
+	VMOVDQA      X13, X7
+	VEXTRACTI128 $0x01, Y12, X6
+	VEXTRACTI128 $0x01, Y13, X7
+	VPEXTRQ      $0x00, X6, DI
+	VPEXTRQ      $0x00, X7, R8
+	SHLXQ        SI, DI, DI
+	ORQ          DI, BX
+	MOVQ         BX, (AX)
+	ADDQ         R8, SI
+	MOVQ         SI, R8
+	MOVQ         SI, DI
+	SHRQ         $0x03, DI
+	ADDQ         DI, AX
+	ANDL         $0x38, R8
+	SHRXQ        R8, BX, BX
+	ANDL         $0x07, SI
+	VPEXTRQ      $0x01, X6, DI
+	VPEXTRQ      $0x01, X7, R8
+	SHLXQ        SI, DI, DI
+	ORQ          DI, BX
+	MOVQ         BX, (AX)
+	ADDQ         R8, SI
+	MOVQ         SI, R8
+	MOVQ         SI, DI
+	SHRQ         $0x03, DI
+	ADDQ         DI, AX
+	ANDL         $0x38, R8
+	SHRXQ        R8, BX, BX
+	ANDL         $0x07, SI
+	JMP          next
+
+end:
+	MOVQ AX, DI
+	MOVQ dst+0(FP), AX
+	SUBQ AX, DI
+	MOVQ DI, size+48(FP)
+	MOVQ BX, rest+56(FP)
+	MOVQ SI, left+64(FP)
+	VZEROUPPER
+	RET
+
+DATA encodeWord<>+0(SB)/4, $0x0000ffff
+DATA encodeWord<>+4(SB)/4, $0x0000ffff
+DATA encodeWord<>+8(SB)/4, $0x0000ffff
+DATA encodeWord<>+12(SB)/4, $0x0000ffff
+DATA encodeWord<>+16(SB)/4, $0x0000ffff
+DATA encodeWord<>+20(SB)/4, $0x0000ffff
+DATA encodeWord<>+24(SB)/4, $0x0000ffff
+DATA encodeWord<>+28(SB)/4, $0x0000ffff
+GLOBL encodeWord<>(SB), RODATA|NOPTR, $32
+
+// func encodeAVX2(states *[16]uint32, symbols *uint16, sides *uint16, classes *uint64, signs *uint64, pushes *[256][8]byte, words *byte, end int, n int) (start int)
+// Requires: AVX, AVX2, POPCNT
+TEXT ·encodeAVX2(SB), NOSPLIT, $0-80
+	MOVQ         states+0(FP), AX
+	MOVQ         symbols+8(FP), CX
+	MOVQ         sides+16(FP), DX
+	MOVQ         classes+24(FP), BX
+	MOVQ         signs+32(FP), SI
+	MOVQ         pushes+40(FP), DI
+	MOVQ         words+48(FP), R8
+	MOVQ         end+56(FP), R9
+	MOVQ         n+64(FP), R10
+	SHLQ         $0x05, R10
+	VMOVDQU      (AX), Y0
+	VMOVDQU      32(AX), Y1
+	MOVL         $0x00000001, R11
+	VMOVD        R11, X3
+	VPBROADCASTD X3, Y3
+	VPCMPEQD     Y2, Y2, Y2
+	VPSRLQ       $0x20, Y2, Y2
+
+step:
+	VPMOVZXWD  -16(CX)(R10*1), Y7
+	VPAND      Y2, Y7, Y6
+	VPCMPEQD   Y13, Y13, Y13
+	VPGATHERQQ Y13, (BX)(Y6*8), Y4
+	VPSRLQ     $0x20, Y7, Y7
+	VPCMPEQD   Y13, Y13, Y13
+	VPGATHERQQ Y13, (BX)(Y7*8), Y5
+	VPSRLQ     $0x20, Y4, Y7
+	VPBLENDD   $0xaa, Y5, Y7, Y7
+	VPSRLD     $0x10, Y7, Y6
+	VPMOVZXWD  -16(DX)(R10*1), Y11
+	VPAND      Y2, Y11, Y10
+	VPCMPEQD   Y13, Y13, Y13
+	VPGATHERQQ Y13, (SI)(Y10*8), Y8
+	VPSRLQ     $0x20, Y11, Y11
+	VPCMPEQD   Y13, Y13, Y13
+	VPGATHERQQ Y13, (SI)(Y11*8), Y9
+	VPSRLQ     $0x20, Y8, Y11
+	VPBLENDD   $0xaa, Y9, Y11, Y11
+	VPSRLD     $0x10, Y11, Y10
+	VPMULLD    Y6, Y10, Y12
+	VPSRLD     $0x10, Y1, Y13
+	VPCMPGTD   Y13, Y12, Y12
+	VMOVMSKPS  Y12, R11
+	XORL       $0xff, R11
+	VBLENDVPS  Y12, Y1, Y13, Y13
+	VPMOVZXBD  (DI)(R11*8), Y12
+	VPERMD     Y1, Y12, Y12
+	VMOVDQA    Y13, Y1
+	VPAND      encodeWord<>+0(SB), Y12, Y12
+	VPACKUSDW  Y12, Y12, Y12
+	VPERMQ     $0xd8, Y12, Y12
+	VMOVDQU    X12, -16(R8)(R9*1)
+	POPCNTL    R11, R11
+	SUBQ       R11, R9
+	SUBQ       R11, R9
+	VPMULUDQ   Y8, Y1, Y12
+	VPSRLQ     $0x20, Y1, Y13
+	VPMULUDQ   Y9, Y13, Y13
+	VPSRLQ     $0x20, Y12, Y12
+	VPBLENDD   $0xaa, Y13, Y12, Y12
+	VPMULLD    Y10, Y12, Y13
+	VPSUBD     Y13, Y1, Y13
+	VPSUBD     Y3, Y10, Y14
+	VPCMPGTD   Y14, Y13, Y13
+	VPSUBD     Y13, Y12, Y12
+	VMOVDQU    encodeSigns<>+0(SB), Y14
+	VPSUBD     Y10, Y14, Y14
+	VPMULLD    Y14, Y12, Y12
+	VPAND      encodeWord<>+0(SB), Y11, Y13
+	VPADDD     Y13, Y1, Y1
+	VPADDD     Y12, Y1, Y1
+	VPMULUDQ   Y4, Y1, Y12
+	VPSRLQ     $0x20, Y1, Y13
+	VPMULUDQ   Y5, Y13, Y13
+	VPSRLQ     $0x20, Y12, Y12
+	VPBLENDD   $0xaa, Y13, Y12, Y12
+	VPMULLD    Y6, Y12, Y13
+	VPSUBD     Y13, Y1, Y13
+	VPSUBD     Y3, Y6, Y14
+	VPCMPGTD   Y14, Y13, Y13
+	VPSUBD     Y13, Y12, Y12
+	VMOVDQU    encodeSlots<>+0(SB), Y14
+	VPSUBD     Y6, Y14, Y14
+	VPMULLD    Y14, Y12, Y12
+	VPAND      encodeWord<>+0(SB), Y7, Y13
+	VPADDD     Y13, Y1, Y1
+	VPADDD     Y12, Y1, Y1
+	VPMOVZXWD  -32(CX)(R10*1), Y7
+	VPAND      Y2, Y7, Y6
+	VPCMPEQD   Y13, Y13, Y13
+	VPGATHERQQ Y13, (BX)(Y6*8), Y4
+	VPSRLQ     $0x20, Y7, Y7
+	VPCMPEQD   Y13, Y13, Y13
+	VPGATHERQQ Y13, (BX)(Y7*8), Y5
+	VPSRLQ     $0x20, Y4, Y7
+	VPBLENDD   $0xaa, Y5, Y7, Y7
+	VPSRLD     $0x10, Y7, Y6
+	VPMOVZXWD  -32(DX)(R10*1), Y11
+	VPAND      Y2, Y11, Y10
+	VPCMPEQD   Y13, Y13, Y13
+	VPGATHERQQ Y13, (SI)(Y10*8), Y8
+	VPSRLQ     $0x20, Y11, Y11
+	VPCMPEQD   Y13, Y13, Y13
+	VPGATHERQQ Y13, (SI)(Y11*8), Y9
+	VPSRLQ     $0x20, Y8, Y11
+	VPBLENDD   $0xaa, Y9, Y11, Y11
+	VPSRLD     $0x10, Y11, Y10
+	VPMULLD    Y6, Y10, Y12
+	VPSRLD     $0x10, Y0, Y13
+	VPCMPGTD   Y13, Y12, Y12
+	VMOVMSKPS  Y12, R11
+	XORL       $0xff, R11
+	VBLENDVPS  Y12, Y0, Y13, Y13
+	VPMOVZXBD  (DI)(R11*8), Y12
+	VPERMD     Y0, Y12, Y12
+	VMOVDQA    Y13, Y0
+	VPAND      encodeWord<>+0(SB), Y12, Y12
+	VPACKUSDW  Y12, Y12, Y12
+	VPERMQ     $0xd8, Y12, Y12
+	VMOVDQU    X12, -16(R8)(R9*1)
+	POPCNTL    R11, R11
+	SUBQ       R11, R9
+	SUBQ       R11, R9
+	VPMULUDQ   Y8, Y0, Y12
+	VPSRLQ     $0x20, Y0, Y13
+	VPMULUDQ   Y9, Y13, Y13
+	VPSRLQ     $0x20, Y12, Y12
+	VPBLENDD   $0xaa, Y13, Y12, Y12
+	VPMULLD    Y10, Y12, Y13
+	VPSUBD     Y13, Y0, Y13
+	VPSUBD     Y3, Y10, Y14
+	VPCMPGTD   Y14, Y13, Y13
+	VPSUBD     Y13, Y12, Y12
+	VMOVDQU    encodeSigns<>+0(SB), Y14
+	VPSUBD     Y10, Y14, Y14
+	VPMULLD    Y14, Y12, Y12
+	VPAND      encodeWord<>+0(SB), Y11, Y13
+	VPADDD     Y13, Y0, Y0
+	VPADDD     Y12, Y0, Y0
+	VPMULUDQ   Y4, Y0, Y12
+	VPSRLQ     $0x20, Y0, Y13
+	VPMULUDQ   Y5, Y13, Y13
+	VPSRLQ     $0x20, Y12, Y12
+	VPBLENDD   $0xaa, Y13, Y12, Y12
+	VPMULLD    Y6, Y12, Y13
+	VPSUBD     Y13, Y0, Y13
+	VPSUBD     Y3, Y6, Y14
+	VPCMPGTD   Y14, Y13, Y13
+	VPSUBD     Y13, Y12, Y12
+	VMOVDQU    encodeSlots<>+0(SB), Y14
+	VPSUBD     Y6, Y14, Y14
+	VPMULLD    Y14, Y12, Y12
+	VPAND      encodeWord<>+0(SB), Y7, Y13
+	VPADDD     Y13, Y0, Y0
+	VPADDD     Y12, Y0, Y0
+	SUBQ       $0x20, R10
+	JNZ        step
+	VMOVDQU    Y0, (AX)
+	VMOVDQU    Y1, 32(AX)
+	MOVQ       R9, start+72(FP)
+	VZEROUPPER
+	RET
+
+DATA encodeSigns<>+0(SB)/4, $0x00000020
+DATA encodeSigns<>+4(SB)/4, $0x00000020
+DATA encodeSigns<>+8(SB)/4, $0x00000020
+DATA encodeSigns<>+12(SB)/4, $0x00000020
+DATA encodeSigns<>+16(SB)/4, $0x00000020
+DATA encodeSigns<>+20(SB)/4, $0x00000020
+DATA encodeSigns<>+24(SB)/4, $0x00000020
+DATA encodeSigns<>+28(SB)/4, $0x00000020
+GLOBL encodeSigns<>(SB), RODATA|NOPTR, $32
+
+DATA encodeSlots<>+0(SB)/4, $0x00000800
+DATA encodeSlots<>+4(SB)/4, $0x00000800
+DATA encodeSlots<>+8(SB)/4, $0x00000800
+DATA encodeSlots<>+12(SB)/4, $0x00000800
+DATA encodeSlots<>+16(SB)/4, $0x00000800
+DATA encodeSlots<>+20(SB)/4, $0x00000800
+DATA encodeSlots<>+24(SB)/4, $0x00000800
+DATA encodeSlots<>+28(SB)/4, $0x00000800
+GLOBL encodeSlots<>(SB), RODATA|NOPTR, $32

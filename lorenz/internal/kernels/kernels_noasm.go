@@ -77,3 +77,19 @@ func activeFast([]uint16, []uint64, *[16]int, int) bool                        {
 func stripesFast([]uint16, *[16]int, []uint16, int) bool                       { return false }
 func lowBits32Fast(_ []uint32, _ []uint16, _ []byte, pos, _, _ int) (int, int) { return 0, pos }
 func lowBits64Fast(_ []uint64, _ []uint16, _ []byte, pos, _, _ int) (int, int) { return 0, pos }
+
+func classesFast([]float32, []uint16, []uint32, *[16]int, int) bool                     { return false }
+func coverFast(_ []float32, _, _ []uint16, _ []float32) bool                            { return false }
+func expectationsFast([]uint16, []float32, []float32, []float32, float32, float32) bool { return false }
+func symbolsFast(_, _ []uint16, _ *[15][16]int16, _ int) bool                           { return false }
+func sidesFast(_, _, _, _ []uint16, _ *[4][16]uint16) bool                              { return false }
+func dotFast(_, _ []int16) (done int, sum int32)                                        { return 0, 0 }
+func lowCountFast([]uint32) (done, count int)                                           { return 0, 0 }
+
+func putLowFast(dst []byte, _ []uint32, _ uint, acc uint64, n uint) ([]byte, int, uint64, uint) {
+	return dst, 0, acc, n
+}
+
+func encodeFast(_ *[16]uint32, _, _ []uint16, _, _ []uint64, _ []byte, end int) (int, bool) {
+	return end, false
+}

@@ -274,3 +274,49 @@ func lowBits32AVX2(dst *uint32, marks *uint16, n int, low *byte, pos uint64, t u
 //
 //go:noescape
 func lowBits64AVX2(dst *uint64, marks *uint16, n int, low *byte, pos uint64, t uint64) (done int, end uint64)
+
+// classesAVX2 sets the magnitudes and marks of 8 steps.
+//
+//go:noescape
+func classesAVX2(mags *float32, marks *uint16, line *uint32, starts *[16]int)
+
+// coverAVX2 is Cover for n steps.
+//
+//go:noescape
+func coverAVX2(mags *float32, marks *uint16, active *uint16, before *float32, n int)
+
+// expectationsAVX2 is Expectations for n steps.
+//
+//go:noescape
+func expectationsAVX2(dst *uint16, sums *float32, mags *float32, north *float32, w float32, ww float32, n int)
+
+// symbolsAVX2 is Symbols for n steps.
+//
+//go:noescape
+func symbolsAVX2(y *uint16, marks *uint16, bounds *[15][16]int16, count int, n int)
+
+// sidesAVX2 is Sides for n steps.
+//
+//go:noescape
+func sidesAVX2(dst *uint16, marks *uint16, north *uint16, below *uint16, factors *[4][16]uint16, n int)
+
+// dotAVX2 returns the sum of n products, a multiple of 16 and not 0.
+//
+//go:noescape
+func dotAVX2(a *int16, b *int16, n int) int32
+
+// lowCountAVX2 returns how many low bits n residuals have, a multiple of 8 and not 0.
+//
+//go:noescape
+func lowCountAVX2(r *uint32, n int) uint32
+
+// putLowAVX2 writes the low bits of n residuals, a multiple of 8 and not 0, above t trailing zeros. have bits
+// in acc come first. It returns how many bytes it wrote, and what does not fill one.
+//
+//go:noescape
+func putLowAVX2(dst *byte, r *uint32, n int, t uint32, acc uint64, have uint64) (size int, rest uint64, left uint64)
+
+// encodeAVX2 is Encode for n steps. It returns where the words that it wrote before end start.
+//
+//go:noescape
+func encodeAVX2(states *[16]uint32, symbols *uint16, sides *uint16, classes *uint64, signs *uint64, pushes *[256][8]byte, words *byte, end int, n int) (start int)

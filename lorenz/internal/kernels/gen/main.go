@@ -49,5 +49,6 @@ func main() {
 	wave(false)
 	wave(true)
 	contexts()
+	symbols()
 	Generate()
 }
