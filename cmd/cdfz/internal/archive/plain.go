@@ -27,6 +27,7 @@ import (
 	"github.com/cdfz-format/cdfz/internal/runlog"
 	"github.com/cdfz-format/cdfz/internal/s3"
 	"github.com/cdfz-format/cdfz/internal/urls"
+	"github.com/cdfz-format/cdfz/internal/xattr"
 )
 
 // plainReport is the JSON of a file that is kept as it is, or of a further name of a file.
@@ -165,6 +166,7 @@ func (v *archiver) copyPlain(ctx context.Context, w *work, d protect.Decision) e
 	start := time.Now()
 	t := w.Target(w.rep.Target, w.in)
 	t.Decision, t.Size, t.Sparse, t.Proved = d, w.in.Size, atomicfile.SparseAuto, true
+	t.Xattrs, _ = xattr.Of(w.in.File)
 	dst, err := t.Sink(ctx)
 	if err != nil {
 		return err

@@ -416,7 +416,7 @@ func (t *whole) prepare(ctx context.Context, v *archiver) error {
 		case treefile.Folder:
 			err = v.run.Targets.MakeFolder(e.Path, t.src.Name(e.Path))
 		case treefile.Link:
-			err = v.run.Targets.MakeLink(e, e.Placed())
+			_, err = v.run.Targets.MakeLink(e, e.Placed()) // the tree file has all attributes
 		}
 		if err != nil {
 			v.failed(t.src.ShowsAs(e.Path), err)
@@ -512,7 +512,7 @@ func (t *whole) finish(ctx context.Context, v *archiver) {
 	}
 	for _, e := range slices.Backward(t.entries) {
 		if e.Kind == treefile.Folder {
-			v.run.Targets.SetFolderTime(t.tree.Find(e.Path))
+			v.run.Targets.SetFolder(t.tree.Find(e.Path))
 		}
 	}
 }

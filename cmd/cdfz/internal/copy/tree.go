@@ -148,7 +148,7 @@ func (t *tree) rest(ctx context.Context, v *copier, source string) {
 				err = v.run.Targets.MakeFolder(e.Path, filepath.Join(source, filepath.FromSlash(e.Path)))
 			}
 		case treefile.Link:
-			err = v.run.Targets.MakeLink(e, e.Placed())
+			_, err = v.run.Targets.MakeLink(e, e.Placed()) // the tree file has all attributes
 		case treefile.HardLink:
 			first := t.part.Find(e.To)
 			to := e.Path
@@ -164,7 +164,7 @@ func (t *tree) rest(ctx context.Context, v *copier, source string) {
 	}
 	for i := range slices.Backward(t.part.Entries()) {
 		if e := &t.part.Entries()[i]; e.Kind == treefile.Folder {
-			v.run.Targets.SetFolderTime(e)
+			v.run.Targets.SetFolder(e)
 		}
 	}
 }
@@ -193,6 +193,7 @@ func (v *copier) copyPlain(ctx context.Context, j *cli.Job, e *treefile.Entry) e
 	t := j.Target(path, in)
 	t.Decision = protect.Decision{Action: protect.Write}
 	t.Size, t.Sparse, t.Proved, t.Modified = in.Size, atomicfile.SparseAuto, true, e.Modified
+	t.Xattrs = e.Xattrs
 	dst, err := t.Sink(ctx)
 	if err != nil {
 		return err

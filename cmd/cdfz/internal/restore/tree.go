@@ -198,9 +198,11 @@ func (t *tree) set(f *os.File, e *treefile.Entry) {
 	l := &access.Limits{Copy: rightsOf(e), Others: t.others}
 	failed := xattr.Set(f, e.Xattrs) // before the mode, which may forbid it
 	rights := l.SetRecorded(f)
-	if len(failed) == 0 && rights {
-		return
-	}
+	t.lost(rights, failed)
+}
+
+// lost counts what a file, a folder or a link could not get.
+func (t *tree) lost(rights bool, failed map[string]error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !rights {
@@ -337,7 +339,9 @@ func (v *restorer) restTree(ctx context.Context, work cli.Work, failed func(stri
 			at := *e
 			uid, gid := numbers.of(e)
 			at.UID, at.GID = uid, gid
-			err = v.run.Targets.MakeLink(&at, t.Inner(e.Path))
+			var failed map[string]error
+			failed, err = v.run.Targets.MakeLink(&at, t.Inner(e.Path))
+			t.lost(true, failed)
 		} else {
 			from := e.To
 			if linked[from] != "" {

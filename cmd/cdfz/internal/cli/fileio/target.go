@@ -15,6 +15,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 	"github.com/cdfz-format/cdfz/internal/s3"
+	"github.com/cdfz-format/cdfz/internal/xattr"
 )
 
 // Target is a target that is to be made: of a file, or of all files of a run.
@@ -32,7 +33,9 @@ type Target struct {
 	// Rights, if not nil, sets the rights of a file, which are then not those of the source, and Modified is its time.
 	Rights   func(*os.File)
 	Modified time.Time
-	Workers  int // that may decode it; 0 for all processors
+	// Xattrs are extended attributes of the source: a file gets those that users have set, where it can have them.
+	Xattrs  map[string][]byte
+	Workers int // that may decode it; 0 for all processors
 	// Written, if not nil, is called when it is complete but not yet on disk: it needs no processor from
 	// then on.
 	Written func()
@@ -97,6 +100,14 @@ func (t *Target) create(ctx context.Context) (*atomicfile.File, error) {
 	o.Rights, o.FolderRights = t.Targets.rights(t.Path, t.Source, o.Rel)
 	if t.Rights != nil {
 		o.Rights, o.Source = t.Rights, modified{t.Source, t.Modified}
+	}
+	if rights := o.Rights; len(t.Xattrs) > 0 {
+		o.Rights = func(f *os.File) {
+			xattr.AddUsers(f, t.Xattrs) // before the mode, which may forbid it
+			if rights != nil {
+				rights(f)
+			}
+		}
 	}
 	return atomicfile.Create(t.Path, o)
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/cdfz-format/cdfz/internal/nofollow"
 	"github.com/cdfz-format/cdfz/internal/s3"
 	"github.com/cdfz-format/cdfz/internal/urls"
+	"github.com/cdfz-format/cdfz/internal/xattr"
 	"github.com/cdfz-format/cdfz/remote"
 )
 
@@ -221,30 +222,36 @@ func (t *Targets) below(rel string) (*os.Root, error) {
 	return t.Folder(urls.Below(t.dest.Name, rel), nil)
 }
 
-// MakeLink makes a symbolic link at a path below -o DIR/, unless it is there. A link cannot be made on some file systems: the tree file
-// has it nevertheless.
-func (t *Targets) MakeLink(e *treefile.Entry, at string) error {
+// MakeLink makes a symbolic link at a path below -o DIR/, unless it is there, with its owner, time and attributes. failed names
+// those attributes that it cannot have. A link cannot be made on some file systems: the tree file has it nevertheless.
+func (t *Targets) MakeLink(e *treefile.Entry, at string) (failed map[string]error, err error) {
 	dir, err := t.below(at)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer dir.Close()
 	base := path.Base(at)
 	err = dir.Symlink(e.To, base)
-	if errors.Is(err, fs.ErrExist) {
-		if to, err := dir.Readlink(base); err == nil && to == e.To {
-			return nil
+	there := errors.Is(err, fs.ErrExist)
+	switch {
+	case there:
+		if to, err := dir.Readlink(base); err != nil || to != e.To {
+			return nil, fmt.Errorf("%s: %w", urls.Below(t.dest.Name, at), atomicfile.ErrExists)
 		}
-		return fmt.Errorf("%s: %w", urls.Below(t.dest.Name, at), atomicfile.ErrExists)
+	case err != nil && unsupported(err):
+		return nil, nil
+	case err != nil:
+		return nil, err
 	}
-	if err != nil {
-		if unsupported(err) {
-			return nil
-		}
-		return err
+	if f, err := dir.Open("."); err == nil {
+		failed = xattr.SetLink(f, base, e.Xattrs)
+		f.Close()
 	}
 	_ = atomicfile.SetLinkAttributes(dir, base, int(e.UID), int(e.GID), e.Modified)
-	return atomicfile.SyncRoot(dir)
+	if there {
+		return failed, nil
+	}
+	return failed, atomicfile.SyncRoot(dir)
 }
 
 // unsupported reports whether a file system has no links.
@@ -286,14 +293,15 @@ func (t *Targets) HardLink(from, to string) (linked, made bool, err error) {
 	return true, true, atomicfile.SyncRoot(dst)
 }
 
-// SetFolderTime gives a folder of targets the time that it has in the tree.
-func (t *Targets) SetFolderTime(e *treefile.Entry) {
+// SetFolder gives a folder of targets the time that it has in the tree, and the attributes that users have set.
+func (t *Targets) SetFolder(e *treefile.Entry) {
 	dir, err := t.below(path.Join(e.Path, "x"))
 	if err != nil {
 		return
 	}
 	defer dir.Close()
 	if f, err := dir.Open("."); err == nil {
+		xattr.AddUsers(f, e.Xattrs)
 		_ = atomicfile.SetModified(f, e.Modified)
 		f.Close()
 	}

@@ -25,7 +25,7 @@ type Item struct {
 	Own bool
 	// Kind is the reason for which it is no archive, "" for a classic netCDF file.
 	Kind string
-	// Xattrs are the extended attributes, and Left the names of those that cannot be read. Links have none here.
+	// Xattrs are the extended attributes, and Left the names of those that cannot be read.
 	Xattrs map[string][]byte
 	Left   []string
 }
@@ -175,8 +175,14 @@ func (f *Finder) itemOf(t *tree, rel string, in *os.Root) (*Item, error) {
 		it.Own, it.Kind = true, "folder"
 	case m&fs.ModeSymlink != 0:
 		it.Kind = symbolicLink
-		it.To, err = in.Readlink(base)
-		return it, err
+		if it.To, err = in.Readlink(base); err != nil || !it.Own {
+			return it, err
+		}
+		if dir, err := in.Open("."); err == nil {
+			it.Xattrs, it.Left = xattr.OfLink(dir, base)
+			dir.Close()
+		}
+		return it, nil
 	case !m.IsRegular():
 		it.Kind = notAFile(fs.FileInfoToDirEntry(it.Info), base)
 		return it, nil
