@@ -6,7 +6,7 @@ BIN     := bin/cdfz
 HOST    := bin/cdfz-plugin-host
 export CGO_ENABLED ?= 0
 
-.PHONY: build host native install uninstall wheel js-wasm js-pack test test-js test-native test-foreign test-slurm test-zarr3 test-corpus test-ncapi test-fleet race arch fuzz seeds lint demo conformance bench bench-access bench-filters bench-ratio mutants soak man clean
+.PHONY: build host native install uninstall wheel js-wasm js-pack test test-js test-native test-foreign test-slurm test-zarr3 test-corpus test-ncapi test-fleet race arch fuzz seeds lint demo conformance site bench bench-access bench-filters bench-ratio mutants soak man clean
 
 # Without the symbol table and DWARF the program is a quarter smaller. Stack traces keep names and lines.
 STRIPPED := -trimpath -ldflags '-s -w'
@@ -147,6 +147,11 @@ fuzz:
 DIST ?= dist
 conformance:
 	$(GO) run ./testdata/conformance/make -o $(DIST) $(if $(VERSION),-version $(VERSION))
+
+# The pages of docs/ as a site in dist/site, searchable, without anything from the network. Links are checked.
+site:
+	.ci/deps site
+	.ci/site/build $(DIST)/site
 
 # Rewrites the seeds of the fuzz targets in testdata/fuzz of each package.
 seeds:
