@@ -36,15 +36,15 @@ func (m onDisk) Run() int {
 	return m.M.Run()
 }
 
-// TestScripts runs testdata/*.txtar, whose names begin with the verb. $CLASSIC and
-// $MALFORMED are the folders testdata/classic and testdata/malformed. With -short, a long
+// TestScripts runs testdata/*.txtar, whose names begin with the verb. $CLASSIC,
+// $MALFORMED and $COMPAT are the folders testdata/classic, testdata/malformed and testdata/compat. With -short, a long
 // script ends at its line "[short] stop": the main uses of the verb stand before it.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata",
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
-			for _, name := range []string{"classic", "malformed"} {
+			for _, name := range []string{"classic", "malformed", "compat"} {
 				dir, err := filepath.Abs(filepath.Join("../../testdata", name))
 				if err != nil {
 					return err

@@ -37,7 +37,7 @@ for (const kind of ["good", "bad"]) {
 
 test("archives of earlier versions", async () => {
   let n = 0;
-  for (const version of ["1", "1-contexts"]) {
+  for (const version of ["1", "1-contexts", "1-modes"]) {
     const dir = `${testdata}compat/${version}`;
     const sums = new Map(readFileSync(`${dir}/SHA256SUMS`, "utf8").trim().split("\n").map((l) => [l.slice(66), l.slice(0, 64)]));
     for (const file of files(dir, ".cdfz")) {

@@ -20,7 +20,7 @@ from cdfz import _compressed
 from cdfz.xarray_backend import CdfzBackend
 
 CLASSIC = pathlib.Path(__file__).parents[2] / "testdata/classic"
-COMPAT = [CLASSIC.parent / "compat" / name for name in ("1", "1-contexts")]
+COMPAT = [CLASSIC.parent / "compat" / name for name in ("1", "1-contexts", "1-modes")]
 # lorenz is slow in Python, so most tests use deflate.
 LAYOUTS = {"default": (), "always": ("--zarr", "always", "--preset", "portable"), "never": ("--zarr", "never", "-F", "*,32004"),
            "small": ("--block", "4K", "--preset", "portable")}

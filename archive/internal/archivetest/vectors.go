@@ -27,7 +27,7 @@ type Compat struct {
 func Compats(t testing.TB) []Compat {
 	t.Helper()
 	var out []Compat
-	for _, version := range []string{"1", "1-contexts"} {
+	for _, version := range []string{"1", "1-contexts", "1-modes"} {
 		dir := Root(t, filepath.Join("testdata/compat", version))
 		list, err := os.ReadFile(filepath.Join(dir, "SHA256SUMS"))
 		require.NoError(t, err)

@@ -7,6 +7,10 @@
 //
 //	go run ./testdata/compat/gen testdata/compat/1-contexts contexts
 //
+// and of those with blocks in each mode of lorenz, mode 8 in every type:
+//
+//	go run ./testdata/compat/gen testdata/compat/1-modes modes
+//
 // Archives that are there stay as they are: each version of cdfz must read what earlier ones wrote.
 package main
 
@@ -31,10 +35,13 @@ import (
 
 func main() {
 	find, ways := images, kinds()
-	if len(os.Args) == 3 && os.Args[2] == "contexts" {
+	switch {
+	case len(os.Args) == 3 && os.Args[2] == "contexts":
 		find, ways = fields, []archive.WriteOptions{{}}
-	} else if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: go run ./testdata/compat/gen testdata/compat/N [contexts]")
+	case len(os.Args) == 3 && os.Args[2] == "modes":
+		find, ways = modes, []archive.WriteOptions{{Preset: archive.PresetMax}, {Preset: archive.PresetMax, Zarr: archive.ZarrNever}}
+	case len(os.Args) != 2:
+		fmt.Fprintln(os.Stderr, "usage: go run ./testdata/compat/gen testdata/compat/N [contexts | modes]")
 		os.Exit(2)
 	}
 	if err := run(context.Background(), os.Args[1], find, ways); err != nil {
@@ -123,6 +130,104 @@ func fields(tmp string) ([]string, error) {
 	}
 	slices.Sort(out)
 	return out, nil
+}
+
+// modes writes images whose blocks have each mode of lorenz, and returns their paths: a field of each type, stacks of equal
+// shapes, values that repeat or come close to earlier ones, text, and many small variables, which share blocks.
+func modes(tmp string) ([]string, error) {
+	var out []string
+	rng := rand.New(rand.NewPCG(9, 9))
+	file := func(name string, b *cdf3.Builder) error {
+		out = append(out, filepath.Join(tmp, name))
+		f, err := os.Create(out[len(out)-1])
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		if err := b.WriteFile(context.Background(), f); err != nil {
+			return err
+		}
+		return f.Close()
+	}
+	// noisy is a field whose noise differs from place to place.
+	noisy := func(i, row int, size, noise, step float64) float64 {
+		x, y := float64(i%row)/9, float64(i/row)/7
+		return step * math.Round(size*(1+math.Sin(x)*math.Cos(y))+noise*math.Exp(2*math.Sin(x+y))*rng.NormFloat64())
+	}
+	for _, ty := range []cdf3.Type{cdf3.Byte, cdf3.Short, cdf3.Int, cdf3.Float, cdf3.Double, cdf3.UByte, cdf3.UShort, cdf3.UInt, cdf3.Int64, cdf3.UInt64} {
+		b := cdf3.NewBuilder(cdf3.Data64)
+		v := b.Var("field", ty, b.Dim("y", 90), b.Dim("x", 120))
+		size, noise, step := 1e4, 30.0, 1.0
+		if ty.Size() == 1 {
+			size, noise = 30, 6
+		} else if ty == cdf3.Float || ty == cdf3.Double {
+			step = 1.0 / 64
+		}
+		values(v, ty, 90*120, func(i int) float64 { return noisy(i, 120, size, noise, step) })
+		if err := file("mode8_"+strings.ToLower(ty.String())+".nc", b); err != nil {
+			return nil, err
+		}
+	}
+	b := cdf3.NewBuilder(cdf3.Offset64)
+	y, x := b.Dim("y", 30), b.Dim("x", 40)
+	for k := range 6 { // a stack of fields that resemble each other
+		values(b.Var(fmt.Sprintf("alike%d", k), cdf3.Float, y, x), cdf3.Float, 1200, func(i int) float64 {
+			return math.Sin(float64(i%40)/9)*1e3 + float64(k) + float64(rng.IntN(5))/8
+		})
+	}
+	values(b.Var("near", cdf3.Float, y, x), cdf3.Float, 1200, func(i int) float64 { return float64([]int{7e6, 13e6, 29e6}[rng.IntN(3)] + rng.IntN(4)) })
+	values(b.Var("few", cdf3.Double, y, x), cdf3.Double, 1200, func(i int) float64 { return math.Exp(float64(rng.IntN(9))) })
+	values(b.Var("constant", cdf3.Short, y, x), cdf3.Short, 1200, func(int) float64 { return 5 })
+	values(b.Var("random", cdf3.Int, y, x), cdf3.Int, 1200, func(int) float64 { return float64(int32(rng.Uint32())) })
+	for k := range 40 {
+		values(b.Var(fmt.Sprintf("small%d", k), cdf3.Float, x), cdf3.Float, 40, func(i int) float64 { return float64(i*k) / 8 })
+	}
+	words := strings.Fields("air sea surface temperature wind stress salt flux of the at mean station northern latitude")
+	var text []byte
+	for len(text) < 1200 {
+		text = fmt.Appendf(text, "%s %d, ", words[rng.IntN(len(words))], rng.IntN(90))
+	}
+	b.Var("text", cdf3.Char, y, x).Values(text[:1200])
+	return out, file("modes.nc", b)
+}
+
+// values gives a variable n values.
+func values(v *cdf3.VarBuilder, ty cdf3.Type, n int, f func(i int) float64) {
+	switch ty {
+	case cdf3.Byte:
+		v.Values(list[int8](n, f))
+	case cdf3.Short:
+		v.Values(list[int16](n, f))
+	case cdf3.Int:
+		v.Values(list[int32](n, f))
+	case cdf3.Float:
+		v.Values(list[float32](n, f))
+	case cdf3.Double:
+		v.Values(list[float64](n, f))
+	case cdf3.UByte:
+		v.Values(list[uint8](n, f))
+	case cdf3.UShort:
+		v.Values(list[uint16](n, f))
+	case cdf3.UInt:
+		v.Values(list[uint32](n, f))
+	case cdf3.Int64:
+		v.Values(list[int64](n, f))
+	case cdf3.UInt64:
+		v.Values(list[uint64](n, f))
+	}
+}
+
+// list returns the values of f from 0 to n-1.
+func list[T int8 | int16 | int32 | float32 | float64 | uint8 | uint16 | uint32 | int64 | uint64](n int, f func(i int) float64) []T {
+	out := make([]T, n)
+	for i := range out {
+		x := f(i)
+		if T(0)-1 > 0 { // without a sign
+			x = max(x, 0)
+		}
+		out[i] = T(x)
+	}
+	return out
 }
 
 // run writes the archives of images into a folder, which must not be there yet.
