@@ -90,7 +90,7 @@ func TestRepeats(t *testing.T) {
 // TestHeadAsNumbers: a long header that is a table of numbers is encoded as numbers, and one of text
 // is not.
 func TestHeadAsNumbers(t *testing.T) {
-	table, text := make([]float32, 20000), bytes.Repeat([]byte("The header has much text. "), 3000)
+	table, text := make([]float32, 20000), bytes.Repeat([]byte("The header has much text. "), 6000)
 	for i := range table {
 		table[i] = float32(math.Round(1e4*math.Sin(float64(i)/50)) / 100)
 	}

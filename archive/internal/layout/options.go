@@ -54,8 +54,11 @@ const (
 	portableLevel = 6
 	bestLevel     = 19
 
-	// quickHead is the longest block with a header that lorenz decodes quickly enough for each opening of an archive, in
-	// bytes. BenchmarkDecode of package matches has the speed.
+	// matchedHead is the longest block with a header whose repeats lorenz decodes quickly enough for each opening of an
+	// archive, in bytes: 300 ns for a stored byte are 3 ms for one of 110 kB.
+	matchedHead = 128 << 10
+
+	// quickHead is the longest header, and the longest image, that is not tried in other forms, in bytes.
 	quickHead = 64 << 10
 
 	// bestHead is the longest header that is compressed as well as possible, in bytes.
@@ -102,7 +105,7 @@ func (p Preset) rest(size, first int64) (head, rest filters.Chain) {
 		switch {
 		case first > bestHead:
 			return rest, rest
-		case first > quickHead:
+		case first > matchedHead:
 			return zstd(bestLevel), rest
 		}
 		head = filters.Chain{{ID: filters.Lorenz}}
