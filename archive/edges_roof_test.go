@@ -40,8 +40,9 @@ var roof = map[string][]string{
 	"cli/terminal":    {"archive", "cdf3", "./cli/display", "./cli/stop", "internal/nofollow", "internal/urls", "remote"},
 	"cli/treefile":    {"archive", "internal/filetime"}, // archive writes it; restore, verify and others read it
 	"cli/unpack":      {"./cli", "./cli/fileio", "./cli/receiptfile", "internal/atomicfile", "remote"},
-	"formats":         {"cdf3", "cf", "internal/latin", "slab"}, // get and the page of serve; what lies below is export's
-	"formats/hdf5":    {},                                       // the format, for any data
+	"cli/volumes":     {"archive/volume", "./cli", "./cli/display", "./cli/fileio", "./cli/terminal", "internal/s3", "internal/urls"}, // pack and archive --pack
+	"formats":         {"cdf3", "cf", "internal/latin", "slab"},                                                                       // get and the page of serve; what lies below is export's
+	"formats/hdf5":    {},                                                                                                             // the format, for any data
 	"formats/netcdf4": {"archive", "cdf3", "./formats/hdf5", "filters", "internal/ioat", "internal/pipeline"},
 	"formats/refs":    {"archive", "archive/joined", "filters", "internal/atomicfile", "./parquet"},
 	"formats/zarr":    {"archive", "cdf3", "filters", "filters/all", "internal/atomicfile"},                                                                                             // writes blosc
@@ -57,7 +58,7 @@ var roof = map[string][]string{
 		"archive/archivefs/joinedfiles", "internal/storage"},
 
 	// Verbs.
-	"archive": {"archive", "archive/verify", "cdf3", "filters", "internal/access", "internal/atomicfile", "internal/filetime", "internal/nofollow",
+	"archive": {"archive", "archive/verify", "archive/volume", "cdf3", "filters", "internal/access", "internal/atomicfile", "internal/filetime", "internal/nofollow",
 		"internal/runlog", "internal/storage", "internal/urls", "internal/xattr", "remote", "internal/s3", "unlimited"},
 	"bench":     {"archive", "cdf3", "filters", "internal/atomicfile", "internal/chart", "internal/spec"},
 	"catalogue": {"archive", "./cataloguefile", "remote"},
@@ -73,7 +74,7 @@ var roof = map[string][]string{
 	"join":      {"archive/joined", "remote"},
 	"doctor":    {"archive", "internal/hdf5plugin", "internal/kept", "lorenz"},
 	"mount":     {"./fusefs"},
-	"pack":      {"archive", "archive/volume", "internal/atomicfile", "internal/nofollow", "internal/pipeline", "internal/s3", "internal/urls"},
+	"pack":      {"archive", "archive/verify", "archive/volume", "internal/atomicfile", "internal/nofollow", "internal/pipeline", "internal/s3"},
 	"parity":    {"archive", "archive/parity", "archive/verify", "internal/atomicfile"},
 	"plugins":   {"internal/hdf5plugin", "filters"},
 	"receipts":  {"archive", "archive/verify", "internal/s3", "internal/storage", "remote"},

@@ -282,7 +282,8 @@ func (v *Volume) Resolve(ctx context.Context, name string) (*Entry, error) {
 	return v.Lookup(ctx, done)
 }
 
-// Regular returns a member with the contents of the regular file that it is or that it is a hard link to.
+// Regular returns a member with the contents of the regular file that it is or that it is a hard link to. A link keeps its own
+// mode, owner and time.
 func (v *Volume) Regular(ctx context.Context, e *Entry) (*Entry, error) {
 	if e.Kind != HardLink {
 		return e, nil
@@ -291,8 +292,8 @@ func (v *Volume) Regular(ctx context.Context, e *Entry) (*Entry, error) {
 	if err != nil || first.Kind != File || Compare(first.Path, e.Path) >= 0 {
 		return nil, corrupt("%.200q is a hard link to %.200q, which is no regular file before it", e.Path, e.Target)
 	}
-	own := *first
-	own.Path = e.Path
+	own := *e
+	own.Kind, own.Target, own.Size, own.Sum, own.HasSum, own.off = File, "", first.Size, first.Sum, first.HasSum, first.off
 	return &own, nil
 }
 

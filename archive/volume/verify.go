@@ -16,6 +16,17 @@ import (
 // without a SHA-256 are not read.
 func (v *Volume) Verify(ctx context.Context) iter.Seq2[*Entry, error] { return v.verify(ctx, true) }
 
+// Check returns an error unless the index leads to the headers of all members, and these agree with it. It does not read
+// contents.
+func (v *Volume) Check(ctx context.Context) error {
+	for _, err := range v.verify(ctx, false) {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // verify is Verify, which compares contents only if sums is true.
 func (v *Volume) verify(ctx context.Context, sums bool) iter.Seq2[*Entry, error] {
 	return func(yield func(*Entry, error) bool) {

@@ -52,7 +52,7 @@ func NewWriter(w io.Writer, packed time.Time) *Writer {
 	return v
 }
 
-// Add adds a member. Contents are those of a File: Size bytes, of which Add computes the SHA-256 if HasSum is true. Paths
+// Add adds a member. Contents are those of a File: Size bytes. If HasSum is true, Add sets Sum to their SHA-256. Paths
 // must rise as Compare compares them. An error of a member that cannot be in the volume is ErrPath, and the volume is as
 // before. All other errors end it: the volume cannot be completed.
 func (v *Writer) Add(e *Entry, contents io.Reader) error {
@@ -65,14 +65,15 @@ func (v *Writer) Add(e *Entry, contents io.Reader) error {
 	if v.begun && Compare(v.last, e.Path) >= 0 {
 		return fmt.Errorf("%w: %.100q after %.100q", ErrPath, e.Path, v.last)
 	}
-	if v.err = v.add(*e, contents); v.err != nil {
+	if v.err = v.add(e, contents); v.err != nil {
 		return v.err
 	}
 	v.begun, v.last = true, e.Path
 	return nil
 }
 
-func (v *Writer) add(e Entry, contents io.Reader) error {
+func (v *Writer) add(of *Entry, contents io.Reader) error {
+	e := *of
 	if e.Modified.IsZero() {
 		e.Modified = time.Unix(0, 0) // as package tar writes it
 	}
@@ -103,6 +104,7 @@ func (v *Writer) add(e Entry, contents io.Reader) error {
 	if err := v.tar.Flush(); err != nil {
 		return err
 	}
+	of.Sum = e.Sum
 	return v.index.add(&e)
 }
 
@@ -159,12 +161,7 @@ func (v *Writer) ReadBack(ctx context.Context, r io.ReaderAt, size int64) error 
 		return err
 	}
 	defer back.Close()
-	for _, err := range back.verify(ctx, false) {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return back.Check(ctx)
 }
 
 // Abort frees what the Writer holds. It does nothing after Finish.

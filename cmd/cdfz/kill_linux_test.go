@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/cdfz-format/cdfz/archive/verify"
+	"github.com/cdfz-format/cdfz/archive/volume"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
@@ -420,6 +421,9 @@ func checkLog(t *testing.T, name string) {
 			continue
 		}
 		require.Contains(t, []string{"ok", "unchanged"}, l.Outcome)
+		if of, _, ok := strings.Cut(l.Target, volume.Suffix+"/"); ok {
+			l.Target = of + volume.Suffix
+		}
 		require.FileExists(t, l.Target)
 	}
 }

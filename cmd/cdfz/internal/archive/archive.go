@@ -7,6 +7,7 @@
 //	others.go    other runs over the same files
 //	changed.go   --replace-changed and --remove-replaced
 //	copies.go    --copies and --copy-at
+//	pack.go      --pack: archives go into volumes
 //	whole.go     --whole: the tree, and what is known of it
 //	plain.go     --whole: files that are kept as they are, and further names
 //	receipts.go  --receipts and --delete-source
@@ -37,6 +38,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/report"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/unpack"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/volumes"
 	"github.com/cdfz-format/cdfz/internal/runlog"
 )
 
@@ -52,6 +54,7 @@ type archiver struct {
 	changes  changes
 	proof    proof
 	whole    whole
+	packs    packs
 	others   others
 	files    fileio.List
 	sum      archiveSum
@@ -128,6 +131,12 @@ other files stay as they are, below -o DIR/. Links, empty folders, modes, times,
 too: what the file system of DIR or a store may not hold is in DIR/.cdfz-tree. cdfz restore brings the tree back.
 FIFOs, sockets and devices are left out, and fail. --delete-source deletes links and folders, too.
 
+--pack SIZE puts the archives into volumes: tar files with an index, of at most SIZE bytes each, as cdfz pack
+does, without a folder of archives in between. vol/0001.tar/a/b.nc.cdfz is then the path of an archive. A file whose archive the
+volumes have is passed over. Another state goes into a later volume, and -f archives all files again there. A volume appears
+when it is full, or at the end, and is read back before. Then its files get their receipts and their lines in the log, and
+--delete-source deletes them, also in a later run. --whole and stores work, too.
+
 --dry-run writes nothing. It lists each file that would be archived with its target, and archives a
 few of them in memory, for about 10 s at most, to estimate the size of all archives and the time. It
 fails for targets that cannot be made and for too little space, and tells what --delete-source would
@@ -146,6 +155,7 @@ x.nc.gz becomes x.nc.cdfz, which restores x.nc.
 			"cdfz archive -o archives/ data/            # a tree of archives in another folder",
 			"cdfz archive --receipts proof.jsonl --delete-source data/",
 			"cdfz archive --whole -o archives/ data/    # everything: cdfz restore -o back/ archives/",
+			"cdfz archive --pack 100G -o vol/ data/     # volumes of 100 GB instead of many archives",
 			"cdfz archive --exclude /scratch/ --exclude '*.tmp.nc' -o archives/ data/",
 			"cdfz archive --preset max --zarr always tas.nc",
 			"cdfz archive -o s3://bucket/tas.nc.cdfz tas.nc   # credentials as for Amazon's tools",
@@ -163,7 +173,10 @@ x.nc.gz becomes x.nc.cdfz, which restores x.nc.
 			}
 			run.Dest.ToObjects = true
 			run.In.Whole = fileio.WholeObject
-			if v.whole.on {
+			if v.packs.on() && isVolumeName(run.Dest.Name) {
+				return terminal.Hinted(fmt.Errorf("--pack: -o %s: expected a folder for the volumes", terminal.ShowName(run.Dest.Name)), "-o DIR/ names it; its volumes are 0001.tar, 0002.tar, …")
+			}
+			if v.whole.on || v.packs.on() {
 				run.Dest.MustBeDir()
 			}
 			if err := run.Targets.Check(args); err != nil {
@@ -174,6 +187,9 @@ x.nc.gz becomes x.nc.cdfz, which restores x.nc.
 				return errors.New("--dry-run: the archive goes to standard output")
 			case v.dry && run.LogName() != "":
 				return errors.New("--dry-run: writes nothing, and no --log")
+			}
+			if err := v.packs.check(v); err != nil {
+				return err
 			}
 			if err := v.changes.check(v); err != nil {
 				return err
@@ -189,11 +205,14 @@ x.nc.gz becomes x.nc.cdfz, which restores x.nc.
 	}
 	cli.Flags(cmd, "What to archive", func(f *pflag.FlagSet) {
 		f.BoolVar(&v.whole.on, "whole", false, "keep everything below FILE, not only classic files")
+		f.Var(&cli.SizeFlag{N: &v.packs.size, Min: volumes.MinSize, Max: 1 << 60}, "pack", "put archives into volumes, tar files of at most `SIZE` bytes")
+		f.Var(&cli.TimeFlag{T: &v.packs.at}, "pack-time", "the time of packing that volumes have (default: now)")
 		f.BoolVar(&v.unpacks, "decompress", false, "archive the netCDF files in *.gz, *.bz2, *.xz and *.zst, too")
 		cli.Choice(cmd, &v.existing, "skip-existing", "how to see that a file is archived", existingMtime, existingHash, existingNever)
 		f.BoolVar(&v.changes.replaces, "replace-changed", false, "archive changed sources again, and keep the old archives")
 		f.BoolVar(&v.changes.removes, "remove-replaced", false, "delete the old archives once the new ones are proved;\nneeds --replace-changed; they may be the only copies of the older states")
 		f.BoolVar(&v.dry, "dry-run", false, "write nothing; report what would be archived;\nestimate size and time from a sample")
+		cli.Rare(f, "pack-time", "remove-replaced")
 	})
 	v.specs.AddFlags(cmd)
 	chains.WriteFlags(cmd, &v.opts, "filters of all variables without -F", "size of blocks, as in 64K (default 256K, with --preset max 1M)",
@@ -234,6 +253,13 @@ func (v *archiver) do(ctx context.Context, args []string) error {
 	}
 	v.run.Finder.TakesBack = v.proof.deletes && !v.dry
 	v.run.Finder.NoVolumes = true
+	if v.packs.on() {
+		if err := v.packs.begin(ctx, v); err != nil {
+			v.run.Term.FailFile(terminal.ShowTarget(v.run.Dest.Name), err)
+			return nil
+		}
+		defer v.packs.close()
+	}
 	if v.whole.on {
 		var err error
 		if v.files, err = v.whole.find(ctx, v, args[0]); err != nil {
@@ -268,7 +294,7 @@ func (v *archiver) do(ctx context.Context, args []string) error {
 		v.run.Term.FailFile("--receipts-also", err)
 		return nil
 	}
-	if err := v.checkEarlier(ctx); err != nil {
+	if err := v.checkEarlier(ctx); err != nil && !v.packs.on() { // a later state goes into a later volume
 		return err
 	}
 	if v.whole.on {
@@ -277,8 +303,12 @@ func (v *archiver) do(ctx context.Context, args []string) error {
 			return nil
 		}
 	}
-	v.run.Term.StartProgress("archive", v.files.Sizes()...)
-	v.run.Parallel(ctx, v.files, v.work())
+	if v.packs.on() {
+		v.packs.archive(ctx, v)
+	} else {
+		v.run.Term.StartProgress("archive", v.files.Sizes()...)
+		v.run.Parallel(ctx, v.files, v.work())
+	}
 	if left := v.others.left; len(left) > 0 && v.run.NoWait {
 		v.run.Term.SetCode(terminal.ExitBusy)
 		if !v.run.Term.Quiet {
@@ -302,6 +332,9 @@ func (v *archiver) do(ctx context.Context, args []string) error {
 		}
 	}
 	s := &v.sum
+	if v.packs.on() {
+		s.Volumes, s.VolumeSize = v.packs.out.Sum.Volumes, v.packs.out.Sum.Size
+	}
 	s.Skipped, s.Kinds = v.files.Skipped(), v.files.Kinds()
 	s.Ratio = display.Ratio(s.Size, s.ArchiveSize)
 	s.Seconds = display.Round(time.Since(start).Seconds(), 3)
@@ -321,6 +354,9 @@ func (v *archiver) do(ctx context.Context, args []string) error {
 		}
 		if s.Unchanged > 0 {
 			line += fmt.Sprintf("; %d archived before", s.Unchanged)
+		}
+		if v.packs.on() {
+			line += fmt.Sprintf("; %s, %s", display.Count(s.Volumes, "new volume"), display.Size(s.VolumeSize))
 		}
 		if s.Deleted > 0 {
 			line += fmt.Sprintf("; %s deleted", display.Count(s.Deleted, "source"))
@@ -370,7 +406,7 @@ func (v *archiver) one(ctx context.Context, j *cli.Job) (end func(), err error) 
 		return end, err
 	}
 	defer w.in.Close()
-	if !v.lock(ctx, w) {
+	if !v.packs.on() && !v.lock(ctx, w) { // a volume is of one run
 		j.Entry.Later = true
 		return func() { v.others.left = append(v.others.left, j.File) }, nil
 	}
@@ -383,7 +419,7 @@ func (v *archiver) one(ctx context.Context, j *cli.Job) (end func(), err error) 
 		}
 	}()
 	defer func() {
-		if err == nil || errors.Is(err, protect.ErrKept) {
+		if (err == nil || errors.Is(err, protect.ErrKept)) && w.Turn == nil {
 			v.whole.record(w)
 		}
 	}()
@@ -407,6 +443,13 @@ func (v *archiver) one(ctx context.Context, j *cli.Job) (end func(), err error) 
 	}
 	if err != nil {
 		return end, err
+	}
+	if g := v.packs.again[w.Rel]; g != nil && g.first != w.Rel {
+		v.packs.link(ctx, v, w, g)
+		return end, nil
+	}
+	if v.packs.on() {
+		return end, v.packs.make(ctx, v, w, opts)
 	}
 	old, err := v.keepOlder(w, &d)
 	if err != nil {
@@ -518,11 +561,6 @@ func (v *archiver) optionsFor(j *cli.Job, in *fileio.Input) (h *cdf3.Header, opt
 
 // write archives an input to the target in the report and completes the report.
 func (v *archiver) write(ctx context.Context, w *work, opts *archive.WriteOptions, d protect.Decision) error {
-	passes := 2
-	if v.noCheck || v.run.Dest.IsStdout() {
-		passes = 1
-	}
-	opts.Progress, opts.CheckProgress, opts.NoCheck = w.Term.Step(w.in.Name, w.in.Size, 0, passes), w.Term.Step(w.in.Name, w.in.Size, 1, passes), v.noCheck
 	start := time.Now()
 	t := w.Target(w.rep.Target, w.in)
 	t.Decision, t.Proved = d, !v.noCheck
@@ -533,15 +571,17 @@ func (v *archiver) write(ctx context.Context, w *work, opts *archive.WriteOption
 	defer dst.Abort()
 	var res *archive.Result
 	if file := dst.File(); file == nil {
+		opts.Progress, opts.NoCheck = w.Term.Step(w.in.Name, w.in.Size, 0, 1), true
 		out := bufio.NewWriterSize(dst, 1<<18)
 		if res, err = archive.Write(ctx, out, w.in.R, w.in.Size, opts); err == nil {
 			err = out.Flush()
 		}
 	} else {
-		var f *archive.File
-		if res, f, err = archive.WriteTarget(ctx, file, w.in.R, w.in.Size, opts); err == nil {
-			w.rep.describe(f, opts.Filters)
+		_, err = v.fill(ctx, w, opts, file)
+		if err == nil {
+			err = dst.Commit(ctx)
 		}
+		return err
 	}
 	if err == nil {
 		err = w.in.Changed()
@@ -549,14 +589,38 @@ func (v *archiver) write(ctx context.Context, w *work, opts *archive.WriteOption
 	if err == nil {
 		err = dst.Commit(ctx)
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		w.wrote(res, false, start)
 	}
+	return err
+}
+
+// fill archives an input to a file that can be read back, and completes the report. It returns the length of the archive.
+func (v *archiver) fill(ctx context.Context, w *work, opts *archive.WriteOptions, file fileio.Rewritable) (int64, error) {
+	passes := 2
+	if v.noCheck {
+		passes = 1
+	}
+	opts.Progress, opts.CheckProgress, opts.NoCheck = w.Term.Step(w.in.Name, w.in.Size, 0, passes), w.Term.Step(w.in.Name, w.in.Size, 1, passes), v.noCheck
+	start := time.Now()
+	res, f, err := archive.WriteTarget(ctx, file, w.in.R, w.in.Size, opts)
+	if err == nil {
+		w.rep.describe(f, opts.Filters)
+		err = w.in.Changed()
+	}
+	if err != nil {
+		return 0, err
+	}
+	w.wrote(res, passes == 2, start)
+	return res.Size, nil
+}
+
+// wrote completes the report of a new archive.
+func (w *work) wrote(res *archive.Result, checked bool, start time.Time) {
 	if n := report.Rounded(res); n > 0 && w.rep.Loss == nil {
 		w.rep.Warnings = append(w.rep.Warnings, fmt.Sprintf("values of %s were rounded: the archive does not restore the source", display.Count(int64(n), "variable")))
 	}
 	w.rep.ArchiveSize, w.rep.ParitySize, w.rep.Ratio = res.Size, res.Parity, display.Ratio(w.in.Size, res.Size)
 	w.rep.Layout, w.rep.view, w.rep.Blocks, w.rep.SHA256 = res.Layout, res.View, res.Blocks, res.SHA256
-	w.rep.Checked, w.rep.Seconds = passes == 2, display.Round(time.Since(start).Seconds(), 6)
-	return nil
+	w.rep.Checked, w.rep.Seconds = checked, display.Round(time.Since(start).Seconds(), 6)
 }

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/cdfz-format/cdfz/archive/verify"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/protect"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/internal/s3"
@@ -45,11 +45,11 @@ func (c *copies) check(deletes bool) error {
 
 // prove proves as many copies of an archive as are asked for, each on a file system or in a store of its
 // own, and returns where they are. main is the archive.
-func (c *copies) prove(ctx context.Context, v *archiver, w *work, main *os.File) ([]string, error) {
+func (c *copies) prove(ctx context.Context, v *archiver, w *work, main *fileio.Input) ([]string, error) {
 	if c.n <= 1 {
 		return nil, nil
 	}
-	first, err := v.run.In.Mounts.Of(main)
+	first, err := v.run.In.Stored(main)
 	if err != nil {
 		return nil, err
 	}
@@ -111,8 +111,10 @@ func (v *archiver) proveCopy(ctx context.Context, w *work, path string) (*storag
 			return nil, err
 		}
 	}
-	if in.File == nil && !remote.IsURL(path) { // nobody has looked whether the volume is on disk
-		return nil, errors.New("a member of a local volume does not count as a copy")
+	if in.IsMember() && !remote.IsURL(path) {
+		if err := v.run.In.ProveVolume(ctx, in); err != nil {
+			return nil, err
+		}
 	}
 	place, err := v.run.In.Stored(in)
 	if err != nil {

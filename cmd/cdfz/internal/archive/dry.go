@@ -11,6 +11,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/archive/verify"
+	"github.com/cdfz-format/cdfz/archive/volume"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
@@ -164,6 +165,12 @@ func (v *archiver) plan(ctx context.Context, w *work) (rep, source *planReport, 
 // canMake returns the error that making the target would have, as far as it can be known before.
 func (v *archiver) canMake(w *work, d decision) error {
 	path := w.rep.Target
+	if v.packs.on() {
+		if _, err := cdf3.Read(w.in.R, w.in.Size); err != nil {
+			return err
+		}
+		return volume.CheckPath(w.rep.below)
+	}
 	if d.Action == protect.Write && !s3.IsURL(path) {
 		if _, err := os.Lstat(path); err == nil {
 			return fmt.Errorf("%s: %w", path, atomicfile.ErrExists)

@@ -42,6 +42,9 @@ type decision struct {
 // decide returns what becomes of the target, before the work. Whether a file that is there may be replaced, package
 // protect decides again when the archive is complete.
 func (v *archiver) decide(ctx context.Context, w *work) (d decision, err error) {
+	if v.packs.on() {
+		return v.packs.decide(ctx, v, w)
+	}
 	d.Decision = v.run.Rules.Decide()
 	switch {
 	case v.run.Dest.IsStdout():
@@ -156,7 +159,7 @@ func (v *archiver) finish(ctx context.Context, w *work, e *found) error {
 	if err != nil && !errors.Is(err, protect.ErrKept) {
 		return err
 	}
-	if e.st != nil && !v.dry {
+	if e.st != nil && !v.dry && !v.packs.on() {
 		atomicfile.RemoveStale(filepath.Dir(e.path)) // of a run that was to overwrite it
 	}
 	w.countDeleted()

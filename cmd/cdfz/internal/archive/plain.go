@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/archive/volume"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
@@ -59,7 +60,7 @@ func (v *archiver) plain(ctx context.Context, w *work) error {
 			return err
 		}
 		w.countDeleted()
-		v.passOver(w, w.in.Name, "kept before in "+path+w.rep.deletion(), w.rep.Deleted)
+		v.passOver(w, w.in.Name, "kept before in "+w.rep.Target+w.rep.deletion(), w.rep.Deleted)
 		if err != nil {
 			w.Entry.Outcome = runlog.Kept
 		}
@@ -67,6 +68,13 @@ func (v *archiver) plain(ctx context.Context, w *work) error {
 	}
 	if v.dry {
 		return nil
+	}
+	if g := v.packs.again[w.Rel]; g != nil && g.first != w.Rel {
+		v.packs.link(ctx, v, w, g)
+		return nil
+	}
+	if v.packs.on() {
+		return v.packs.keep(ctx, v, w)
 	}
 	if err := v.copyPlain(ctx, w, d); err != nil {
 		return err
@@ -112,6 +120,8 @@ func (v *archiver) decidePlain(ctx context.Context, w *work) (d protect.Decision
 	w.rep.SHA256 = ""
 	path := w.rep.Target
 	switch {
+	case v.packs.on(): // a later volume has the new state
+		return d, nil
 	case old.Stat == nil:
 	case v.changes.replaces && filetime.After(w.in.Stat.ModTime(), old.Stat.ModTime()):
 		if v.dry {
@@ -140,6 +150,10 @@ func (v *archiver) decidePlain(ctx context.Context, w *work) (d protect.Decision
 
 // openPlain opens the target of a plain file. It returns nil if there is none, or if making it finds any other obstacle.
 func (v *archiver) openPlain(ctx context.Context, w *work) (*fileio.Input, error) {
+	if v.packs.on() {
+		old, _, err := v.packs.find(ctx, v, w)
+		return old, err
+	}
 	path := w.rep.Target
 	if !s3.IsURL(path) {
 		st, err := os.Lstat(path)
@@ -244,13 +258,15 @@ func (v *archiver) link(ctx context.Context, j *cli.Job) (end func(), err error)
 	defer w.in.Close()
 	w.Plain = first.Kind == treefile.Plain
 	w.rep.SHA256, w.rep.Size, w.rep.below = first.SHA256, first.Size, first.Stored()
-	w.rep.Target = urls.Below(v.run.Dest.Name, first.Stored())
+	if w.rep.Target, err = v.at(ctx, first.Stored()); err != nil {
+		return end, err
+	}
 	w.rep.Checked = true
 	if w.in.Size != first.Size || !w.in.Stat.ModTime().Equal(first.Modified) {
 		return end, archive.ErrChanged
 	}
 	before := false // it was there
-	if j.At != "" && !s3.IsURL(v.run.Dest.Name) {
+	if j.At != "" && !s3.IsURL(v.run.Dest.Name) && !v.packs.on() {
 		linked, made, err := v.run.Targets.HardLink(first.Stored(), j.At)
 		if err != nil {
 			return end, err
@@ -289,6 +305,15 @@ func (v *archiver) link(ctx context.Context, j *cli.Job) (end func(), err error)
 	return end, err
 }
 
+// at returns where a file of the tree is kept: below -o DIR/, or in a volume.
+func (v *archiver) at(ctx context.Context, stored string) (string, error) {
+	if !v.packs.on() {
+		return urls.Below(v.run.Dest.Name, stored), nil
+	}
+	at, _, err := v.packs.out.Earlier.Find(ctx, stored)
+	return at, err
+}
+
 // settlePlain is settle for a plain file of an earlier run.
 func (p *proof) settlePlain(ctx context.Context, v *archiver, w *work) error {
 	if p.file == nil || v.dry {
@@ -325,7 +350,14 @@ func (p *proof) fillSums(ctx context.Context, v *archiver, t *treefile.Tree) (*t
 		if e.Stored() == "" || e.SHA256 != "" {
 			continue
 		}
-		abs, err := absolute(urls.Below(v.run.Dest.Name, e.Stored()))
+		path, err := v.at(context.WithoutCancel(ctx), e.Stored())
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		var abs string
+		if err == nil {
+			abs, err = absolute(path)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -379,7 +411,15 @@ func (t *whole) deleteLink(ctx context.Context, v *archiver, e *treefile.Entry) 
 		return kept(v.proof.weak)
 	}
 	target := urls.Below(v.run.Dest.Name, e.Placed())
-	if to, err := os.Readlink(target); err != nil || to != e.To {
+	if v.packs.on() {
+		at, m, err := v.packs.proves(ctx, v, e.Placed())
+		if err != nil {
+			return kept(err)
+		}
+		if target = at; m.Kind != volume.Symlink || m.Target != e.To {
+			return kept(fmt.Errorf("%s is not this link", terminal.ShowName(target)))
+		}
+	} else if to, err := os.Readlink(target); err != nil || to != e.To {
 		return kept(fmt.Errorf("%s is not this link", terminal.ShowName(target)))
 	}
 	sum := sha256.Sum256([]byte(e.To))

@@ -112,7 +112,7 @@ func (p *proof) settle(ctx context.Context, v *archiver, w *work) error {
 	if in.Stat != nil {
 		rec.Modified = filetime.Time{Time: in.Stat.ModTime()}
 	}
-	if err := p.inPlace(rec.Archive, t.Stat); err != nil {
+	if err := p.inPlace(t); err != nil {
 		return err
 	}
 	var missing error
@@ -122,7 +122,7 @@ func (p *proof) settle(ctx context.Context, v *archiver, w *work) error {
 		}
 	}
 	if p.deletes && missing == nil {
-		if rec.Copies, missing = p.copies.prove(ctx, v, w, t.File); missing != nil && ctx.Err() != nil {
+		if rec.Copies, missing = p.copies.prove(ctx, v, w, t); missing != nil && ctx.Err() != nil {
 			return ctx.Err()
 		}
 	}
@@ -146,7 +146,7 @@ func (p *proof) settle(ctx context.Context, v *archiver, w *work) error {
 	if !p.deletes {
 		return nil
 	}
-	if err := p.inPlace(rec.Archive, t.Stat); err != nil {
+	if err := p.inPlace(t); err != nil {
 		return err
 	}
 	dir, base, done, err := in.Folder()
@@ -173,6 +173,12 @@ func (p *proof) keeps(v *archiver, in, t *fileio.Input) error {
 	if source.Shown() {
 		return errors.New("cdfz shows it, from an archive")
 	}
+	if t.IsMember() {
+		if err := v.run.In.ProveVolume(context.Background(), t); err != nil {
+			return err
+		}
+		return p.weak
+	}
 	dir, _, done, err := t.Folder()
 	if err != nil {
 		return err
@@ -188,6 +194,20 @@ func (p *proof) keeps(v *archiver, in, t *fileio.Input) error {
 // be a file in the folder where archives of this run are made.
 func (p *proof) openTarget(ctx context.Context, v *archiver, w *work) (*fileio.Input, error) {
 	path := w.rep.Target
+	if v.packs.on() {
+		t, err := v.run.In.Open(ctx, path)
+		if err == nil && !t.IsMember() {
+			err = fmt.Errorf("%s: %w", terminal.ShowName(path), fs.ErrNotExist)
+			t.Close()
+		}
+		if err == nil && p.deletes {
+			if err = v.run.In.ProveVolume(ctx, t); err != nil {
+				t.Close()
+				err = fmt.Errorf("%w: %w", protect.ErrKept, err)
+			}
+		}
+		return t, err
+	}
 	if !p.deletes {
 		if s3.IsURL(path) {
 			return v.run.In.Open(ctx, path)
@@ -212,16 +232,9 @@ func (p *proof) openTarget(ctx context.Context, v *archiver, w *work) (*fileio.I
 
 // inPlace returns an error if the path of an archive does not lead to the file that was proved. An
 // object that is replaced while it is read is an error of reading.
-func (p *proof) inPlace(path string, st fs.FileInfo) error {
-	if s3.IsURL(path) {
-		return nil
-	}
-	now, err := os.Stat(path)
-	if err == nil && os.SameFile(now, st) {
-		return nil
-	}
-	err = fmt.Errorf("the archive is no longer %s", path)
-	if p.deletes {
+func (p *proof) inPlace(t *fileio.Input) error {
+	err := t.InPlace()
+	if err != nil && p.deletes {
 		err = fmt.Errorf("%w: %w", protect.ErrKept, err)
 	}
 	return err

@@ -59,6 +59,8 @@ type archiveSum struct {
 	Skipped   int64 `json:"skipped"`
 	// Kinds counts skipped files by kind.
 	Kinds       fileio.Kinds `json:"skipped_kinds,omitempty"`
+	Volumes     int64        `json:"volumes,omitempty"` // with --pack
+	VolumeSize  int64        `json:"volume_size,omitempty"`
 	Size        int64        `json:"size"`
 	ArchiveSize int64        `json:"archive_size"`
 	Ratio       float64      `json:"ratio"`

@@ -17,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 	"unicode/utf8"
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
@@ -39,10 +40,12 @@ import (
 type whole struct {
 	on      bool
 	src     *fileio.Whole
-	entries []treefile.Entry // of this run, by path
-	links   []fileio.File    // further names of files
-	rights  func(*os.File)   // of the tree file
-	tree    *treefile.Tree   // that is on disk
+	entries []treefile.Entry  // of this run, by path
+	links   []fileio.File     // further names of files
+	first   map[string]string // the first of the names of a file, by the others
+	named   map[string]bool   // those first names
+	rights  func(*os.File)    // of the tree file
+	tree    *treefile.Tree    // that is on disk
 
 	mu   sync.Mutex
 	done map[string]treefile.Entry // files that are done, by path
@@ -84,7 +87,12 @@ func (t *whole) find(ctx context.Context, v *archiver, arg string) (list fileio.
 	if t.src, err = v.run.FindWhole(ctx, arg, v.failed); err != nil {
 		return list, err
 	}
-	old, err := fileio.ReadTree(ctx, v.run.Dest.Name)
+	var old *treefile.Tree
+	if v.packs.on() {
+		old, err = v.packs.readTree(ctx)
+	} else {
+		old, err = fileio.ReadTree(ctx, v.run.Dest.Name)
+	}
 	if err != nil {
 		t.src.Close()
 		return list, err
@@ -92,8 +100,12 @@ func (t *whole) find(ctx context.Context, v *archiver, arg string) (list fileio.
 	t.done = map[string]treefile.Entry{}
 	t.describe(v)
 	first, names := firstNames(t.src.Items)
-	places := placesOf(t.src.Items, first, old, s3.IsURL(v.run.Dest.Name))
-	t.rights = v.run.Targets.RightsOfAll(t.sourceRights(), filepath.Clean(arg)+string(filepath.Separator)+".")
+	places := placesOf(t.src.Items, first, old, s3.IsURL(v.run.Dest.Name) && !v.packs.on())
+	rights := t.sourceRights()
+	if t.first = first; v.packs.on() {
+		v.run.In.UsesRights(rights, filepath.Clean(arg)+string(filepath.Separator)+".")
+	}
+	t.rights = v.run.Targets.RightsOfAll(rights, filepath.Clean(arg)+string(filepath.Separator)+".")
 	var files []fileio.File
 	for i := range t.src.Items {
 		it := &t.src.Items[i]
@@ -378,10 +390,20 @@ func (o *owners) of(uid, gid uint32) (string, string) {
 func (t *whole) prepare(ctx context.Context, v *archiver) error {
 	var refused []string
 	var err error
-	t.tree, err = v.run.Targets.UpdateTree(ctx, t.rights, func(old *treefile.Tree) (merged *treefile.Tree, err error) {
-		merged, refused, err = old.Merge(slices.Clone(t.entries))
-		return merged, err
-	})
+	if v.packs.on() {
+		var old *treefile.Tree
+		if old, err = v.packs.out.Earlier.Tree(ctx, time.Time{}); err == nil {
+			t.tree, refused, err = old.Merge(slices.Clone(t.entries))
+		}
+		if err == nil && v.proof.deletes && !v.dry {
+			err = v.packs.writeTree(ctx, t.tree)
+		}
+	} else {
+		t.tree, err = v.run.Targets.UpdateTree(ctx, t.rights, func(old *treefile.Tree) (merged *treefile.Tree, err error) {
+			merged, refused, err = old.Merge(slices.Clone(t.entries))
+			return merged, err
+		})
+	}
 	if err != nil {
 		return err
 	}
@@ -401,7 +423,11 @@ func (t *whole) prepare(ctx context.Context, v *archiver) error {
 	v.files.Files = slices.DeleteFunc(v.files.Files, left)
 	t.links = slices.DeleteFunc(t.links, left)
 	if v.proof.deletes && v.proof.weak == nil {
-		v.proof.weak = t.durable(v)
+		v.proof.weak = t.durable(ctx, v)
+	}
+	if v.packs.on() {
+		v.packs.prepare(v, t)
+		return nil
 	}
 	if s3.IsURL(v.run.Dest.Name) {
 		return nil
@@ -426,7 +452,11 @@ func (t *whole) prepare(ctx context.Context, v *archiver) error {
 }
 
 // durable returns an error unless the tree file is where it stays.
-func (t *whole) durable(v *archiver) error {
+func (t *whole) durable(ctx context.Context, v *archiver) error {
+	if v.packs.on() {
+		_, _, err := v.packs.proves(ctx, v, treefile.Name)
+		return err
+	}
 	f, err := os.Open(fileio.TreePath(v.run.Dest.Name))
 	if err != nil {
 		return err
@@ -440,6 +470,11 @@ func (t *whole) record(w *work) {
 	if !t.on || w.rep.SHA256 == "" || w.in == nil || w.in.Stat == nil {
 		return
 	}
+	t.note(t.entryOfDone(w))
+}
+
+// entryOfDone returns the entry of a file that is done, or will be.
+func (t *whole) entryOfDone(w *work) *treefile.Entry {
 	e := t.entryNow(w)
 	e.SHA256, e.Kind = w.rep.SHA256, treefile.Archive
 	if w.Plain {
@@ -448,9 +483,49 @@ func (t *whole) record(w *work) {
 	if e.Stored() != w.At {
 		e.At = w.At
 	}
+	return &e
+}
+
+// note notes the entry of a file that is done. A further name of a file tells what its first name has.
+func (t *whole) note(e *treefile.Entry) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.done[e.Path] = e
+	to, again := t.first[e.Path]
+	if !again {
+		t.done[e.Path] = *e
+		return
+	}
+	if had := t.tree.Find(to); had != nil && had.SHA256 == "" && had.Size == e.Size {
+		if _, ok := t.done[to]; !ok {
+			of := *had
+			of.SHA256 = e.SHA256
+			t.done[to] = of
+		}
+	}
+}
+
+// groupOf returns the first name of a file with several names, or "" for others.
+func (t *whole) groupOf(j fileio.File) string {
+	rel := filepath.ToSlash(j.Rel)
+	if to, ok := t.first[rel]; ok {
+		return to
+	}
+	if t.named == nil {
+		t.named = map[string]bool{}
+		for _, to := range t.first {
+			t.named[to] = true
+		}
+	}
+	if t.named[rel] {
+		return rel
+	}
+	return ""
+}
+
+// plainLink reports whether a further name is that of a file that is kept as it is.
+func (t *whole) plainLink(j fileio.File) bool {
+	e := t.tree.Find(t.first[filepath.ToSlash(j.Rel)])
+	return e != nil && e.Kind == treefile.Plain
 }
 
 // entryNow returns the entry of a file as it was when it was opened.
@@ -493,13 +568,25 @@ func (t *whole) finish(ctx context.Context, v *archiver) {
 		list := t.src.List(t.links)
 		v.run.Parallel(ctx, list, v.linkWork())
 	}
-	_, err := v.run.Targets.UpdateTree(context.WithoutCancel(ctx), t.rights, func(old *treefile.Tree) (*treefile.Tree, error) {
+	update := func(old *treefile.Tree) (*treefile.Tree, error) {
 		merged, _, err := old.Merge(slices.Collect(maps.Values(t.done)))
 		if err != nil {
 			return nil, err
 		}
 		return v.proof.fillSums(ctx, v, merged)
-	})
+	}
+	var err error
+	if v.packs.on() {
+		if v.packs.broken != nil || ctx.Err() != nil {
+			return // the next run writes the tree file
+		}
+		var merged *treefile.Tree
+		if merged, err = update(t.tree); err == nil {
+			err = v.packs.writeTree(ctx, merged)
+		}
+	} else {
+		_, err = v.run.Targets.UpdateTree(context.WithoutCancel(ctx), t.rights, update)
+	}
 	if err != nil {
 		v.failed(terminal.ShowName(fileio.TreePath(v.run.Dest.Name)), err)
 		return
@@ -507,7 +594,7 @@ func (t *whole) finish(ctx context.Context, v *archiver) {
 	if v.proof.deletes && ctx.Err() == nil {
 		t.deleteRest(ctx, v)
 	}
-	if s3.IsURL(v.run.Dest.Name) {
+	if s3.IsURL(v.run.Dest.Name) || v.packs.on() {
 		return
 	}
 	for _, e := range slices.Backward(t.entries) {

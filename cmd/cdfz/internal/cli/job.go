@@ -13,6 +13,9 @@ type Job struct {
 	Limits fileio.Limits     // for this file
 	// Entry is what the log will have of the file. Verbs add what they know.
 	Entry *runlog.Entry
+	// Turn, if One sets it, is called after One, when the turn of the file comes: in the order of the files, and not
+	// concurrently, also after the run was stopped. The files after it are at work meanwhile, but few of them can be done.
+	Turn func() error
 
 	run     *Run
 	written func() // see fileio.Target.Written

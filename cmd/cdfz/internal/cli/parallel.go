@@ -42,6 +42,8 @@ type Work struct {
 	// Light is set if One reads little of a file: large files and those of unknown size are then worked
 	// on side by side, too.
 	Light bool
+	// Turns is set if One may set Job.Turn.
+	Turns bool
 }
 
 // defaultBudget is the memory for files that are worked on side by side, unless the user
@@ -164,6 +166,8 @@ type sideJob struct {
 	skipped bool          // the user has excluded the file
 	untried bool          // its target cannot be written
 	done    chan struct{} // closed when it is done
+	before  chan struct{} // closed when the turn of the file before it is over; nil for the first one
+	turned  chan struct{} // closed when its own is over
 }
 
 // begun returns file number i, at work. keep is that of [terminal.Terminal.ForFile].
@@ -177,8 +181,22 @@ func (p *parallel) begun(i int, f fileio.File, keep bool) *sideJob {
 func (p *parallel) one(ctx context.Context, k *sideJob) {
 	k.Entry.Start, k.Entry.Source = time.Now(), terminal.ReportName(k.Name)
 	k.end, k.err = p.w.One(ctx, k.Job)
+	if k.Turn != nil && k.err == nil {
+		if k.written != nil {
+			k.written() // it needs no processor while it waits
+		}
+		k.awaitTurn()
+		k.err = k.Turn()
+	}
 	p.run.bar(k.File, k.err)
 	p.run.logEntry(k.Entry, k.err)
+}
+
+// awaitTurn returns when the turns of all files before it are over.
+func (k *sideJob) awaitTurn() {
+	if k.before != nil {
+		<-k.before
+	}
 }
 
 // finish reports a finished job.
@@ -199,6 +217,7 @@ func (p *parallel) sideBySide(ctx context.Context) {
 	go func() {
 		defer close(ordered)
 		last := map[string]chan struct{}{} // by target: closed when the last job with it is done
+		var turned chan struct{}
 		i := 0
 		for f, ok := p.files.Next(ctx); ok; f, ok = p.files.Next(ctx) {
 			if f.Excluded() {
@@ -210,10 +229,11 @@ func (p *parallel) sideBySide(ctx context.Context) {
 			}
 			order := p.run.Targets.Order(f)
 			p.add(i, f)
-			k := p.begin(ctx, i, f, last[order])
+			k := p.begin(ctx, i, f, last[order], turned)
 			if k == nil {
 				return
 			}
+			turned = k.turned
 			last[order] = k.done
 			if len(last) > 2*jobsAhead {
 				maps.DeleteFunc(last, func(_ string, done chan struct{}) bool { return isClosed(done) })
@@ -249,8 +269,9 @@ func isClosed(c chan struct{}) bool {
 const jobsAhead = 1 << 14
 
 // begin starts a job as soon as a place and memory are free. It returns nil if the run
-// has been stopped. before is closed when the previous job with the same target is done.
-func (p *parallel) begin(ctx context.Context, i int, f fileio.File, before chan struct{}) *sideJob {
+// has been stopped. before is closed when the previous job with the same target is done, turned when the turn of the job
+// before is over.
+func (p *parallel) begin(ctx context.Context, i int, f fileio.File, before, turned chan struct{}) *sideJob {
 	slots, workers := int64(1), int64(1)
 	if !p.w.Light && (f.Size >= alone || f.Size == 0) { // or of unknown size
 		slots, workers = p.places, p.jobs
@@ -269,12 +290,21 @@ func (p *parallel) begin(ctx context.Context, i int, f fileio.File, before chan 
 	})
 	k := p.begun(i, f, true)
 	k.Limits.Workers = int(workers)
+	if p.w.Turns {
+		k.before, k.turned = turned, make(chan struct{})
+	}
 	if f.Size < alone { // a second large file would take twice the memory
 		k.written = free
 	}
 	p.start(func() {
 		defer close(k.done)
 		defer p.all.Release(1)
+		if k.turned != nil {
+			defer func() {
+				k.awaitTurn()
+				close(k.turned)
+			}()
+		}
 		defer free()
 		if before != nil {
 			<-before

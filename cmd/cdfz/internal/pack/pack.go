@@ -1,16 +1,16 @@
 // Package pack is the verb pack, which puts a folder of archives into volumes. The module's package archive/volume has
 // the format.
 //
-//	pack.go     the command, and the members in order
-//	tree.go     a folder to members
-//	earlier.go  the volumes of earlier runs
-//	out.go      members to volumes
+//	pack.go   the command, and the members in order
+//	tree.go   a folder to members
+//	equal.go  archives of one image
 package pack
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -23,8 +23,8 @@ import (
 	"github.com/cdfz-format/cdfz/archive/volume"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/volumes"
 	"github.com/cdfz-format/cdfz/internal/pipeline"
 	"github.com/cdfz-format/cdfz/internal/s3"
 )
@@ -36,23 +36,19 @@ type packer struct {
 	at   time.Time
 	all  bool
 
-	earlier *fileio.Volumes
-	out     *output
-	sum     summary
+	out      *volumes.Writer
+	images   map[string]*firstOf // archives of a volume, by image
+	imagesIn int                 // the number of that volume
+	sum      summary
 }
 
 // summary is the JSON of the last line.
 type summary struct {
-	Members   int64   `json:"members"`
-	Volumes   int64   `json:"volumes"`
-	Size      int64   `json:"size"`
+	volumes.Sum
 	Unchanged int64   `json:"unchanged"` // in an earlier volume
 	Failed    int64   `json:"failed"`
 	Seconds   float64 `json:"seconds"`
 }
-
-// minSize is the smallest --size: smaller volumes are mostly headers.
-const minSize = 16 << 10
 
 // Command returns the verb pack.
 func Command(run *cli.Run) *cobra.Command {
@@ -76,7 +72,8 @@ the same way. What is deleted in FOLDER stays in the volumes.
 
 Members are in the order of their paths. The same members, --size and --time make the same volumes, on
 any number of processors. FIFOs, sockets and devices are left out, and the exit code is then 4.
-Extended attributes and access control lists are not kept.`,
+Extended attributes and access control lists are not kept. A second archive of the same netCDF file is
+a hard link of tar to the first one in its volume, if that restores the file.`,
 		Example: cli.Examples(
 			"cdfz pack -o vol/ --size 100G archives/",
 			"cdfz pack -o s3://bucket/vol/ --size 100G archives/",
@@ -101,7 +98,7 @@ Extended attributes and access control lists are not kept.`,
 		},
 	}
 	cli.Flags(cmd, "Volumes", func(f *pflag.FlagSet) {
-		f.Var(&cli.SizeFlag{N: &v.size, Min: minSize, Max: 1 << 60}, "size", "begin another volume before one has more than `SIZE` bytes, such as 100G\n(default: one volume)")
+		f.Var(&cli.SizeFlag{N: &v.size, Min: volumes.MinSize, Max: 1 << 60}, "size", "begin another volume before one has more than `SIZE` bytes, such as 100G\n(default: one volume)")
 		f.BoolVar(&v.all, "all", false, "pack everything again, also what earlier volumes have")
 		f.Var(&cli.TimeFlag{T: &v.at}, "time", "the time of packing that volumes have (default: now)")
 	})
@@ -168,17 +165,12 @@ const ahead = 64
 
 func (v *packer) do(ctx context.Context, folder string) {
 	start := time.Now()
-	if v.at.IsZero() {
-		v.at = start
-	}
-	dest := v.run.Dest.Name
 	var err error
-	if v.earlier, err = v.openEarlier(ctx); err != nil {
-		v.run.Term.FailFile(terminal.ShowTarget(dest), err)
+	if v.out, err = volumes.New(ctx, v.run, v.size, v.at); err != nil {
+		v.run.Term.FailFile(terminal.ShowTarget(v.run.Dest.Name), err)
 		return
 	}
-	defer v.earlier.Close()
-	v.out = newOutput(v)
+	defer v.out.Close()
 	t, err := openTree(v, folder)
 	if err != nil {
 		v.run.Term.FailFile(terminal.ShowName(folder), err)
@@ -197,11 +189,10 @@ func (v *packer) do(ctx context.Context, folder string) {
 		Pass: func(i *item) error { return v.pass(ctx, t, i) },
 	})
 	if err == nil {
-		err = v.out.finish(ctx)
+		err = v.out.Finish(ctx)
 	}
-	v.out.abort()
 	if err != nil {
-		v.run.Term.FailFile(terminal.ShowTarget(v.out.name()), err)
+		v.run.Term.FailFile(terminal.ShowTarget(v.out.Name()), err)
 	}
 	v.report(ctx, start)
 }
@@ -220,7 +211,7 @@ func (v *packer) pass(ctx context.Context, t *tree, i *item) error {
 		return nil
 	}
 	if i.Kind == volume.Folder {
-		v.out.enter(i)
+		v.out.Enter(&i.Entry)
 	}
 	switch {
 	case i.quiet:
@@ -229,17 +220,37 @@ func (v *packer) pass(ctx context.Context, t *tree, i *item) error {
 		v.sum.Unchanged++
 		return nil
 	}
-	err := v.out.add(ctx, t, i)
-	var refused *memberError
+	err := v.add(ctx, t, i)
+	var refused *volumes.MemberError
 	if errors.As(err, &refused) {
-		v.fail(name, refused.error)
+		v.fail(name, refused.Err)
 		return nil
+	}
+	return err
+}
+
+// add adds a member to the volumes.
+func (v *packer) add(ctx context.Context, t *tree, i *item) error {
+	m := &volumes.Member{Entry: &i.Entry, Contents: func(use func(io.Reader) error) error { return t.contents(i, use) }}
+	if i.node != (node{}) {
+		m.Common = append(m.Common, i.node)
+	}
+	if i.image != "" && v.equal(ctx, t, i) {
+		m.Common = append(m.Common, i.image)
+	}
+	err := v.out.Add(ctx, m)
+	if err == nil {
+		v.packed(i)
+	}
+	if err != nil && !errors.As(err, new(*volumes.MemberError)) {
+		return fmt.Errorf("%s: %w", terminal.ShowName(t.name(i.Path)), err)
 	}
 	return err
 }
 
 func (v *packer) report(ctx context.Context, start time.Time) {
 	s := &v.sum
+	s.Sum = v.out.Sum
 	s.Seconds = display.Round(time.Since(start).Seconds(), 3)
 	if v.run.Dest.IsStdout() {
 		return

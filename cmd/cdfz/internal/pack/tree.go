@@ -29,6 +29,7 @@ type item struct {
 	st        fs.FileInfo
 	data      []byte // of a small file
 	node      node   // of a file with several names
+	image     string // SHA-256 of the image of an archive that others may share, or ""
 	unchanged bool   // an earlier volume has it
 	quiet     bool   // a folder that is packed with what is in it
 	err       error  // why it is not packed
@@ -139,9 +140,22 @@ func (t *tree) read(ctx context.Context, i *item) {
 			return err
 		})
 	}
+	if i.err == nil && !i.unchanged && isArchive(i) {
+		i.image = t.imageOf(ctx, i)
+	}
 }
 
+// describe finds out what an item is, and whether an earlier volume has it.
 func (t *tree) describe(ctx context.Context, i *item) error {
+	err := t.look(i)
+	if err == nil && !i.quiet && !t.v.all {
+		i.unchanged, err = t.v.has(ctx, t, i)
+	}
+	return err
+}
+
+// look finds out what an item is.
+func (t *tree) look(i *item) error {
 	dir, err := t.folders.Open(filepath.FromSlash(path.Dir(i.Path)))
 	if err != nil {
 		return err
@@ -172,10 +186,7 @@ func (t *tree) describe(ctx context.Context, i *item) error {
 	if i.st.Mode().Type() != is {
 		return archive.ErrChanged
 	}
-	if !i.quiet {
-		i.unchanged, err = t.v.has(ctx, &i.Entry)
-	}
-	return err
+	return nil
 }
 
 // open opens a file for use, and checks that it stays as it was described.

@@ -378,7 +378,7 @@ func (v *checker) content(ctx context.Context, j *cli.Job, path string, rec *rec
 	case "":
 		return v.image(ctx, j, path, rec.Size)
 	case receiptfile.Link:
-		to, err := os.Readlink(path)
+		to, err := v.run.In.Readlink(ctx, path)
 		sum := sha256.Sum256([]byte(to))
 		return image{int64(len(to)), hex.EncodeToString(sum[:])}, err
 	}

@@ -39,11 +39,27 @@ func OfTarget(err error) error {
 	return &ofTarget{err}
 }
 
+// ofAll marks an error of a target of several files: no other target is begun.
+type ofAll struct{ error }
+
+func (e *ofAll) Unwrap() error { return e.error }
+
+// OfAll marks an error of a target of several files, after which no other one is begun. err may be nil.
+func OfAll(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &ofAll{err}
+}
+
 // fullOrReadOnly are errors of a whole file system.
 var fullOrReadOnly = []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS}
 
 // Barrier returns what an error of a file means for the targets of others, nil if it concerns this file alone.
 func (t *Targets) Barrier(j File, err error) *Barrier {
+	if errors.As(err, new(*ofAll)) {
+		return &Barrier{terminal.ShowTarget(t.dest.Name), func(File) bool { return true }}
+	}
 	if s3.IsURL(t.dest.Name) {
 		var target *ofTarget
 		if errors.As(err, &target) && refusesAll(target) {

@@ -93,6 +93,11 @@ type Input struct {
 // Close closes the input.
 func (in *Input) Close() error { return in.close() }
 
+// Known returns what is known of an input after it was closed: its name, its size and its state.
+func (in *Input) Known() *Input {
+	return &Input{Name: in.Name, Size: in.Size, Stat: in.Stat, ETag: in.ETag, Modified: in.Modified}
+}
+
 // Replace replaces what the input reads. close, if not nil, is called by Close.
 func (in *Input) Replace(r io.ReaderAt, size int64, close func() error) {
 	in.R, in.Size = r, size

@@ -125,10 +125,8 @@ func (p *prefix) sendMembers(ctx context.Context) error {
 		sources, _ := p.f.membersIn(ctx, p.volumes[dir], under, p.pred, failed)
 		for _, m := range sources {
 			for j, ok := m.next(ctx); ok; j, ok = m.next(ctx) {
-				if p.below && j.skip == "" && j.err == nil {
-					if _, err := filepath.Localize(filepath.ToSlash(j.Rel)); err != nil {
-						j.noPath, j.err = true, errNoPath
-					}
+				if p.below && j.skip == "" && j.err == nil && !filepath.IsLocal(j.Rel) { // it need not be UTF-8
+					j.noPath, j.err = true, errNoPath
 				}
 				select {
 				case p.jobs <- j:

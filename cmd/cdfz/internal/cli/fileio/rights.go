@@ -32,6 +32,13 @@ func (n *Inputs) Uses(name string) {
 	}
 }
 
+// UsesRights notes that the run reads files with these rights in a folder.
+func (n *Inputs) UsesRights(rights []*access.Rights, folder string) {
+	for _, r := range rights {
+		n.all.Add(r, folder)
+	}
+}
+
 // Limits returns what a target in a folder that exists must not exceed. src is the one source of the target, or
 // nil if that is made from all inputs of the run.
 func (t *Targets) Limits(path string, src *Input) *access.Limits {

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -121,6 +122,8 @@ func (t *Targets) CheckDir(args []string) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil // the first target makes it
+	case err != nil && isVolumeFile(t.dest.Name):
+		return terminal.Hinted(fmt.Errorf("%s: is a volume, which is never changed", t.dest.show()), "archive --pack SIZE and pack add volumes to the folder that has it")
 	case err != nil:
 		return fmt.Errorf("%s: %w", t.dest.show(), atomicfile.Cause(err))
 	case !st.IsDir():
@@ -201,6 +204,27 @@ func (t *Targets) Folder(path string, src *Input) (*os.Root, error) {
 		return nofollow.Folder(root, filepath.Dir(rel))
 	}
 	return openFolder(path)
+}
+
+// Scratch is a file that has no name, for what is made before it goes into a target.
+type Scratch interface {
+	Rewritable
+	io.Closer
+}
+
+// Scratch makes a file for about size bytes: a large one where the targets are, since temporary files may be in memory.
+func (t *Targets) Scratch(size int64) (Scratch, error) {
+	const large = 8 << 20
+	if size < large || s3.IsURL(t.dest.Name) || !t.dest.IsDir() {
+		return atomicfile.Temp()
+	}
+	path := filepath.Join(t.dest.Name, ".cdfz-scratch")
+	o := &atomicfile.Options{MakeDirs: true, Size: size}
+	var err error
+	if o.Root, o.Rel, err = t.root(path, nil); err != nil {
+		return nil, err
+	}
+	return atomicfile.Create(path, o)
 }
 
 // prepare takes a target, unless it is the source, or this run has used it before or is

@@ -1,4 +1,4 @@
-package pack
+package volumes
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/archive/volume"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 )
 
 // unreadable is a target that cannot be read back.
@@ -25,9 +26,9 @@ func (u *unreadable) Abort()                                                { u.
 // TestNotReadBack checks that a volume does not appear unless it was read back.
 func TestNotReadBack(t *testing.T) {
 	u := &unreadable{err: errors.New("another byte")}
-	o := &output{v: &packer{}, sink: u, w: volume.NewWriter(u, time.Unix(0, 0)), begun: 1}
-	require.ErrorIs(t, o.finish(t.Context()), u.err)
-	o.abort()
+	o := &Writer{Earlier: new(fileio.Volumes), sink: u, w: volume.NewWriter(u, time.Unix(0, 0)), begun: 1}
+	require.ErrorIs(t, o.Finish(t.Context()), u.err)
+	o.Close()
 	require.False(t, u.committed)
 	require.True(t, u.aborted)
 }

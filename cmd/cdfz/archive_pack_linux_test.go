@@ -1,0 +1,165 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/archive/volume"
+	"github.com/cdfz-format/cdfz/internal/nstest"
+)
+
+// packsTree checks that volumes restore a tree.
+func packsTree(t *testing.T, r *wholeRun, want, vol, back string) {
+	t.Helper()
+	r.does("restore", "-q", "-o", back, vol)
+	r.same(want, strings.TrimSuffix(back, "/"))
+}
+
+// TestArchivePackWhole archives trees with everything in them straight into volumes, which restore them and let them go.
+func TestArchivePackWhole(t *testing.T) {
+	wholeSystems(t, func(t *testing.T, r *wholeRun) {
+		r.makeTree(60)
+		require.NoError(t, os.Chmod(filepath.Join(r.dir, "data/readonly"), 0o700)) // whose files nobody else may delete
+		tmpfs := strings.Contains(t.Name(), "tmpfs")
+		out, code := r.command("cp", "-a", "data", "was")
+		require.Zero(t, code, out)
+		volumes := func(dir string) string {
+			t.Helper()
+			list, err := filepath.Glob(filepath.Join(r.dir, dir, "*.tar"))
+			require.NoError(t, err)
+			text := ""
+			for _, name := range list {
+				b, err := os.ReadFile(name)
+				require.NoError(t, err)
+				text += filepath.Base(name) + string(b)
+			}
+			return text
+		}
+		pack := []string{"archive", "--whole", "-q", "--pack", "64K", "--pack-time", "2026-01-01"}
+		r.does(append(pack, "-o", "vol/", "data")...)
+		packsTree(t, r, "data", "vol/", "back/")
+
+		// The same bytes for any number of workers.
+		r.does(append(pack, "-j", "1", "-o", "vol1/", "data")...)
+		require.True(t, volumes("vol/") == volumes("vol1/"))
+
+		// Again: nothing is done.
+		before := volumes("vol/")
+		out = r.does("archive", "--whole", "--pack", "64K", "-o", "vol/", "data")
+		require.Contains(t, out, "0 files; ")
+		require.Contains(t, out, "; 0 new volumes")
+		require.True(t, volumes("vol/") == before)
+
+		args := []string{"archive", "--whole", "-q", "--pack", "64K", "--receipts", "r.jsonl", "--delete-source", "-o", "vol/", "data"}
+		if tmpfs { // which keeps nothing
+			_, code := r.command("cdfz", args...)
+			require.Equal(t, 1, code)
+			r.same("was", "data")
+			return
+		}
+		args = append(args, "--durable-mount", filepath.Dir(r.dir))
+		r.does(args...)
+		left, err := os.ReadDir(filepath.Join(r.dir, "data"))
+		require.NoError(t, err)
+		require.Empty(t, left)
+		require.Regexp(t, `(?m)^(\d+) receipts: \d+ ok, 0 failed$`, r.does("receipts", "r.jsonl"))
+		packsTree(t, r, "was", "vol/", "back2/")
+	})
+}
+
+// TestArchivePackStore archives a tree into volumes in a store, and restores it from there.
+func TestArchivePackStore(t *testing.T) {
+	s := newBucket(t)
+	require.NoError(t, os.Chmod("..", 0o755)) // nothing above the restored tree keeps others out
+	dir, err := os.Getwd()
+	require.NoError(t, err)
+	r := &wholeRun{t: t, dir: dir, uid: uint32(os.Getuid())}
+	wholeTreeFrom(t, classicAt, dir, 30, os.Getuid() == 0)
+	pack := []string{"archive", "--whole", "-q", "--pack", "64K", "--pack-time", "2026-01-01", "--receipts", "r.jsonl"}
+	s.done(append(pack, "-o", "s3://bucket/vol/", "data")...)
+	s.done(append(pack[:len(pack)-2], "-o", "vol/", "data")...)
+	list, err := filepath.Glob("vol/*.tar")
+	require.NoError(t, err)
+	require.Greater(t, len(list), 3)
+	for _, name := range list {
+		b, err := os.ReadFile(name)
+		require.NoError(t, err)
+		require.True(t, bytes.Equal(b, object(t, s, name)), name)
+	}
+	require.Contains(t, s.done("receipts", "r.jsonl"), " 0 failed")
+	require.Contains(t, s.done("archive", "--whole", "--pack", "64K", "-o", "s3://bucket/vol/", "data"), "; 0 new volumes")
+	s.done("restore", "-q", "-o", "back/", "s3://bucket/vol/")
+	r.same("data", "back")
+}
+
+// TestArchivePackKilled kills runs that archive into volumes and delete sources, and repeats them: volumes are complete or not
+// there, and all is restored.
+func TestArchivePackKilled(t *testing.T) {
+	images, err := filepath.Glob("../../testdata/classic/cdf?_bits.nc")
+	require.NoError(t, err)
+	for i := range images {
+		images[i], err = filepath.Abs(images[i])
+		require.NoError(t, err)
+	}
+	for _, whole := range []bool{false, true} {
+		t.Run(fmt.Sprint("whole=", whole), func(t *testing.T) {
+			dir := nstest.Folder(t)
+			t.Chdir(dir)
+			wholeFiles(t, "data", 60, images)
+			out, err := exec.Command("cp", "-a", "data", "was").CombinedOutput()
+			require.NoError(t, err, "%s", out)
+			require.NoError(t, os.Mkdir("tmp", 0o700))
+			args := []string{"archive", "-q", "--pack", "24K", "--receipts", "r.jsonl", "--delete-source", "--log", "l.jsonl", "-o", "vol/", "data"}
+			if whole {
+				args = append(args, "--whole")
+			}
+			random := rand.New(rand.NewPCG(3, 4))
+			for range 25 {
+				done := killed(t, random, "tmp", 300*time.Millisecond, args...)
+				volumes, err := filepath.Glob("vol/*.tar")
+				require.NoError(t, err)
+				for _, name := range volumes {
+					b, err := os.ReadFile(name)
+					require.NoError(t, err)
+					v, err := volume.Open(t.Context(), bytes.NewReader(b), int64(len(b)))
+					require.NoError(t, err, name)
+					require.NoError(t, v.Check(t.Context()))
+				}
+				if done {
+					break
+				}
+			}
+			mustRun(t, args...)
+			left, err := filepath.Glob("vol/.*")
+			require.NoError(t, err)
+			require.Empty(t, left)
+			mustRun(t, "receipts", "-q", "r.jsonl")
+			mustRun(t, "restore", "-q", "-o", "back/", "vol/")
+			checkLog(t, "l.jsonl")
+			r := &wholeRun{t: t, dir: dir, uid: uint32(os.Getuid())}
+			if whole {
+				r.same("was", "back")
+				return
+			}
+			images, err := filepath.Glob("was/*/*.nc")
+			require.NoError(t, err)
+			for _, name := range images {
+				require.NoFileExists(t, "data"+strings.TrimPrefix(name, "was"))
+				want, err := os.ReadFile(name)
+				require.NoError(t, err)
+				got, err := os.ReadFile("back" + strings.TrimPrefix(name, "was"))
+				require.NoError(t, err)
+				require.Equal(t, want, got, name)
+			}
+		})
+	}
+}

@@ -1,0 +1,335 @@
+// Package volumes writes the volumes of a run: pack fills them with the files of a folder, and archive --pack with archives
+// that it makes. The module's package archive/volume has the format.
+package volumes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cdfz-format/cdfz/archive/volume"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/internal/s3"
+	"github.com/cdfz-format/cdfz/internal/urls"
+)
+
+// MinSize is the smallest size of volumes in bytes: smaller ones are mostly headers.
+const MinSize = 16 << 10
+
+// Writer writes the volumes of a run to what -o names, one after the other. It is not safe for concurrent use, but for the
+// volumes that it reads.
+type Writer struct {
+	// Earlier are the volumes that are in the folder of -o: those of earlier runs. None for other targets.
+	Earlier *fileio.Volumes
+	// Complete, if not nil, is called with the path or the URL of each volume that is complete.
+	Complete func(name string)
+	Sum      Sum // of complete volumes; members are those of the open one, too
+
+	run   *cli.Run
+	size  int64 // of a volume, at most; 0: any
+	at    time.Time
+	next  int            // number of the next volume in a folder
+	begun int            // number of volumes that were begun
+	above []*above       // the folders that the next member may lie in
+	first map[any]string // paths in the open volume by what their members have in common
+	w     *volume.Writer // nil between volumes
+	sink  target         // of w
+	name  string         // of the last volume that was begun
+	last  string         // the path added last to w
+}
+
+// Sum is what a run has written.
+type Sum struct {
+	Members int64 `json:"members"`
+	Volumes int64 `json:"volumes"`
+	Size    int64 `json:"size"`
+}
+
+// Member is what is added to a volume.
+type Member struct {
+	*volume.Entry
+	// Common has, for each way in which members can have the same contents, what these have in common. In a volume, the first
+	// of them has the contents, and the others are hard links to it.
+	Common []any
+	// Contents calls use with the contents of a file. An error before that call leaves the member out.
+	Contents func(use func(io.Reader) error) error
+}
+
+// MemberError is an error of a member which is left out. The volume is as before.
+type MemberError struct{ Err error }
+
+func (e *MemberError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the error.
+func (e *MemberError) Unwrap() error { return e.Err }
+
+// above is a folder above members.
+type above struct {
+	*volume.Entry
+	in int // the last volume that has it
+}
+
+// target receives a volume.
+type target interface {
+	io.Writer
+	Commit(ctx context.Context) error
+	Abort()
+}
+
+// readBack is a target that can be read before it appears.
+type readBack interface {
+	ReadBack(ctx context.Context, w *volume.Writer, size int64) error
+}
+
+// New opens the volumes that -o has, and returns the Writer of those that follow. They have at most size bytes, 0 for any
+// number, and were packed at a time, the zero time for now. The caller must call Close.
+func New(ctx context.Context, run *cli.Run, size int64, at time.Time) (*Writer, error) {
+	w := &Writer{Earlier: new(fileio.Volumes), run: run, size: size, at: at, next: 1, first: map[any]string{}}
+	if run.Dest.IsDir() {
+		var err error
+		if w.Earlier, err = run.In.OpenVolumes(ctx, run.Dest.Name); err != nil {
+			return nil, err
+		}
+	}
+	if w.at.IsZero() { // later than all others, even if the clock was put back
+		if w.at = time.Now(); w.Earlier.Packed().After(w.at) {
+			w.at = w.Earlier.Packed()
+		}
+	}
+	for _, name := range w.Earlier.Names() {
+		number, ok := strings.CutPrefix(strings.TrimSuffix(name, volume.Suffix), w.prefix())
+		if n, err := strconv.Atoi(number); ok && err == nil && n >= w.next {
+			w.next = n + 1
+		}
+	}
+	return w, nil
+}
+
+// Close discards a volume that is not complete, and closes the earlier ones.
+func (o *Writer) Close() {
+	o.Abandon()
+	o.Earlier.Close()
+}
+
+// Abandon discards a volume that is not complete.
+func (o *Writer) Abandon() {
+	if o.w != nil {
+		o.w.Abort()
+	}
+	if o.sink != nil {
+		o.sink.Abort()
+	}
+	o.w, o.sink = nil, nil
+	clear(o.first)
+}
+
+// prefix is what names of volumes in a folder begin with: shards must not use the same.
+func (o *Writer) prefix() string {
+	if s := o.run.Select.Shard; s.N > 0 {
+		return fmt.Sprintf("%d-of-%d-", s.I, s.N)
+	}
+	return ""
+}
+
+// Name returns the path or the URL of the volume that was begun last, or what -o names.
+func (o *Writer) Name() string {
+	if o.name != "" {
+		return o.name
+	}
+	return o.run.Dest.Name
+}
+
+// Time returns the time of packing of the volumes.
+func (o *Writer) Time() time.Time { return o.at }
+
+// Begun returns the number of volumes that were begun.
+func (o *Writer) Begun() int { return o.begun }
+
+// First returns the path of the member of the open volume that has something in common, if there is one.
+func (o *Writer) First(common any) (path string, ok bool) {
+	path, ok = o.first[common]
+	return path, ok
+}
+
+// Enter notes a folder, whose members follow: a volume that has one of these has the folder, too.
+func (o *Writer) Enter(e *volume.Entry) {
+	o.leave(e.Path)
+	o.above = append(o.above, &above{Entry: e})
+}
+
+// leave forgets the folders that a path is not in.
+func (o *Writer) leave(path string) {
+	for n := len(o.above); n > 0 && !strings.HasPrefix(path, o.above[n-1].Path+"/"); n-- {
+		o.above = o.above[:n-1]
+	}
+}
+
+// In returns the path of the innermost folder that was entered and that has a path, or "".
+func (o *Writer) In(path string) string {
+	o.leave(path)
+	if n := len(o.above); n > 0 {
+		return o.above[n-1].Path
+	}
+	return ""
+}
+
+// Add adds a member to the volume, or to another one if it has no room. Members come in the order of volume.Compare: one that
+// does not follow the last begins another volume. A folder must have been entered. All errors but a MemberError end the volume.
+func (o *Writer) Add(ctx context.Context, m *Member) error {
+	if m.Kind != volume.Folder {
+		o.leave(m.Path)
+	}
+	adds := o.linkOf(m)
+	full := o.w != nil && o.size > 0 && o.w.Size(adds) > o.size && o.w.Members() > 0
+	if full || o.w != nil && o.last != "" && volume.Compare(o.last, m.Path) >= 0 {
+		if err := o.Finish(ctx); err != nil {
+			return err
+		}
+		adds = m.Entry
+	}
+	if o.w == nil {
+		if err := o.begin(ctx); err != nil {
+			return err
+		}
+	}
+	for _, a := range o.above {
+		if a.in == o.begun {
+			continue
+		}
+		if err := o.w.Add(a.Entry, nil); err != nil {
+			return err
+		}
+		a.in = o.begun
+		o.Sum.Members++
+	}
+	if m.Kind == volume.Folder { // it is the last of above
+		o.last = m.Path
+		return nil
+	}
+	if adds != m.Entry {
+		return o.added(m.Path, o.w.Add(adds, nil))
+	}
+	began := false
+	add := func(r io.Reader) error {
+		began = true
+		return o.w.Add(m.Entry, r)
+	}
+	var err error
+	if m.Contents == nil {
+		err = add(nil)
+	} else {
+		err = m.Contents(add)
+	}
+	if err != nil && (!began || errors.Is(err, volume.ErrPath)) {
+		return &MemberError{err}
+	}
+	if err == nil {
+		for _, key := range m.Common {
+			o.first[key] = m.Path
+		}
+	}
+	return o.added(m.Path, err)
+}
+
+// linkOf returns the hard link that a member is in the open volume, or the member itself.
+func (o *Writer) linkOf(m *Member) *volume.Entry {
+	for _, key := range m.Common {
+		if first, ok := o.first[key]; ok {
+			return &volume.Entry{Path: m.Path, Kind: volume.HardLink, Target: first, Mode: m.Mode, UID: m.UID, GID: m.GID, Modified: m.Modified}
+		}
+	}
+	return m.Entry
+}
+
+func (o *Writer) added(path string, err error) error {
+	if err == nil {
+		o.last = path
+		o.Sum.Members++
+	}
+	return err
+}
+
+// begin begins a volume.
+func (o *Writer) begin(ctx context.Context) (err error) {
+	dest := o.run.Dest.Name
+	o.name = dest
+	if o.run.Dest.IsDir() {
+		base := fmt.Sprintf("%s%04d%s", o.prefix(), o.next, volume.Suffix)
+		if s3.IsURL(dest) {
+			o.name = urls.Below(dest, base)
+		} else {
+			o.name = filepath.Join(dest, base)
+		}
+	}
+	switch {
+	case s3.IsURL(o.name):
+		var w *s3.Writer
+		if w, err = s3.NewWriter(ctx, o.name, o.size); err == nil {
+			o.sink = w
+		}
+	default:
+		var s *fileio.Sink
+		if s, err = o.run.Target(o.name, nil).Sink(ctx); err == nil {
+			o.sink = s
+		}
+	}
+	if err != nil {
+		return err
+	}
+	o.next++
+	o.begun++
+	o.last = ""
+	o.w = volume.NewWriter(fileio.CtxWriter{Ctx: ctx, W: o.sink}, o.at)
+	return nil
+}
+
+// Finish completes the volume, if one is open. It is read back before it appears; a store compares the checksum of each part.
+// What is one volume by its name is one without members, too.
+func (o *Writer) Finish(ctx context.Context) error {
+	if o.w == nil {
+		if o.begun > 0 || o.run.Dest.IsDir() {
+			return nil
+		}
+		if err := o.begin(ctx); err != nil {
+			return err
+		}
+	}
+	members := o.w.Members()
+	size, err := o.w.Finish()
+	if s, ok := o.sink.(readBack); ok && err == nil {
+		err = s.ReadBack(ctx, o.w, size)
+	}
+	if err == nil {
+		err = o.sink.Commit(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	o.w, o.sink = nil, nil
+	clear(o.first)
+	o.Sum.Volumes++
+	o.Sum.Size += size
+	if o.Complete != nil {
+		o.Complete(o.name)
+	}
+	switch {
+	case o.run.Dest.IsStdout():
+	case o.run.Term.JSON:
+		o.run.Term.Emit(struct {
+			Volume  string `json:"volume"`
+			Members int64  `json:"members"`
+			Size    int64  `json:"size"`
+		}{terminal.ReportName(o.name), members, size})
+	default:
+		o.run.Term.Report("%s: %s, %s", terminal.ShowTarget(o.name), display.Count(members, "member"), display.Size(size))
+	}
+	return nil
+}
