@@ -26,7 +26,7 @@ var roof = map[string][]string{
 		"./cli/terminal", "./cli/treefile", "internal/access", "internal/atomicfile", "internal/future", "internal/ioat", "internal/nofollow",
 		"internal/storage", "internal/urls", "internal/xattr", "remote", "internal/s3"},
 	"cli/patterns": {},
-	"cli/protect": {"archive", "archive/repair", "./cli/display", "./cli/receiptfile",
+	"cli/protect": {"archive", "archive/repair", "archive/volume", "./cli/display", "./cli/receiptfile",
 		"./cli/terminal", "internal/atomicfile", "internal/filetime", "internal/ioat", "internal/nofollow",
 		"internal/storage", "remote"}, // fileio asks it before it replaces a file
 	"cli/receiptfile": {"archive", "./cli/terminal", "internal/access", "internal/atomicfile", "internal/filetime", "internal/urls"},

@@ -19,6 +19,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/archive/repair"
+	"github.com/cdfz-format/cdfz/archive/volume"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/internal/filetime"
@@ -30,6 +31,7 @@ import (
 type Held struct {
 	Archive bool // it is an archive, intact or damaged
 	NetCDF  bool // it is a netCDF file, classic or of HDF5, intact or damaged
+	Volume  bool // it is a volume, intact or damaged, which may hold many archives
 	// The image of an archive, or the netCDF file itself. Name and SHA256 are empty if the archive is too damaged to
 	// tell; SHA256 of a netCDF file is computed only for messages.
 	Name   string
@@ -55,6 +57,9 @@ func Look(ctx context.Context, name string, r io.ReaderAt, size int64) (*Held, e
 	}
 	if classic, err := isClassic(r, size); classic || err != nil {
 		return &Held{NetCDF: true, Size: size}, err
+	}
+	if v, err := isVolume(ctx, r, size); v || err != nil {
+		return &Held{Volume: true, Size: size}, err
 	}
 	h, err := lookClosed(ctx, name, r, size, err)
 	if err != nil || h.Archive {
@@ -117,6 +122,23 @@ func isClassic(r io.ReaderAt, size int64) (bool, error) {
 		return false, err
 	}
 	return len(b) == 4 && string(b[:3]) == "CDF" && (b[3] == 1 || b[3] == 2 || b[3] == 5), nil
+}
+
+// isVolume reports whether a file is a volume, by its first header or its end. The rest of it may be lost.
+func isVolume(ctx context.Context, r io.ReaderAt, size int64) (bool, error) {
+	if is, err := volume.IsVolume(r, size); is || err != nil {
+		return is, err
+	}
+	v, err := volume.Open(ctx, r, size)
+	switch {
+	case err == nil:
+		return true, v.Close()
+	case errors.Is(err, volume.ErrNotVolume):
+		return false, nil
+	case errors.Is(err, archive.ErrCorrupt), errors.Is(err, archive.ErrVersion):
+		return true, nil
+	}
+	return false, err
 }
 
 // isHDF5 reports whether a file has the signature of HDF5 where one may be: at the start, or after a block of the
@@ -195,6 +217,12 @@ func sameBytes(ctx context.Context, e *Existing, n *New, old, made *Held) (bool,
 		return false, err
 	}
 	return made.SHA256 == old.SHA256, nil
+}
+
+// errVolume is the error of a volume that would be replaced. Whether a receipt vouches for something in it, nobody looks.
+func errVolume() error {
+	err := errors.New("the existing volume may hold the only copies of files, and no option replaces it")
+	return terminal.Hinted(terminal.Lasting(err), "another name keeps both")
 }
 
 // keptHint is the advice for an archive that is not replaced. It must not lead to the loss of

@@ -161,6 +161,12 @@ func (u *Rules) MayReplace(ctx context.Context, e *Existing, n *New) error {
 	if err != nil {
 		return fmt.Errorf("looking at the existing file: %w", err)
 	}
+	if old.Volume {
+		if same, err := sameBytes(ctx, e, n, old, new(Held)); same || err != nil {
+			return err
+		}
+		return errVolume()
+	}
 	if !old.Archive && !old.NetCDF {
 		return nil
 	}
