@@ -8,12 +8,16 @@ from mkdocs.exceptions import PluginError
 REPOSITORY = "https://github.com/cdfz-format/cdfz/"
 GROUPS = [("everyone", "Start"), ("archivists", "Archivists"), ("scientists", "Scientists"), ("programmers", "Programmers"),
           ("implementers", "Implementers"), ("developers", "Developers of cdfz")]
-audiences = {}
+audiences, titles = {}, {}
 
 
 def on_config(config):
     with open(os.path.join(config["docs_dir"], "pages.md"), encoding="utf-8") as f:
         audiences.update(re.findall(r"^\| \[[^]]*\]\(([^)/]+\.md)\) \| ([^|]*) \|", f.read(), re.M))
+    for name in os.listdir(config["docs_dir"]):
+        if name.endswith(".md"):
+            with open(os.path.join(config["docs_dir"], name), encoding="utf-8") as f:
+                titles[name] = re.search(r"^# (.*)$", f.read(), re.M)[1]
     missing = [p for p in os.listdir(config["docs_dir"]) if p.endswith(".md") and p not in audiences and p not in ("index.md", "pages.md")]
     if missing:
         raise PluginError(f"the table of docs/README.md lacks {', '.join(sorted(missing))}")
@@ -25,7 +29,7 @@ def on_config(config):
         nav.append({title: pages + (["pages.md"] if word == "everyone" else [])})
     if last:
         raise PluginError(f"no group of the navigation for {last}")
-    config["nav"] = nav
+    config["nav"] = nav + [{"Source": REPOSITORY}]
     return config
 
 
@@ -37,6 +41,8 @@ def on_page_markdown(markdown, page, **_):
     markdown = re.sub(r"\]\((?:\.\./)+([^)]+)\)", out, markdown)
     markdown = re.sub(r"\]\((soak)\)", lambda m: f"]({REPOSITORY}tree/main/docs/soak)", markdown)
     markdown = re.sub(r"\]\(README\.md", "](pages.md", markdown)
+    if name == "pages.md":                     # titles instead of the names of files
+        markdown = re.sub(r"\[([\w-]+\.md)\]\(\1", lambda m: f"[{titles[m[1]]}]({m[1]}", markdown)
     if name in audiences:                      # after the title
         markdown = re.sub(r"\A(# [^\n]*\n)", rf"\1\n*For {audiences[name]}.*{{: .whom }}\n", markdown, count=1)
     return markdown

@@ -1,8 +1,11 @@
-//go:build judge
+//go:build judge && linux
 
 package main
 
 import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +13,8 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 )
 
@@ -42,4 +47,37 @@ func TestJudgeSite(t *testing.T) {
 		require.NoError(t, os.Remove(page))
 	}
 	require.NoError(t, exec.Command("../../.ci/site/check", dir).Run())
+
+	// In a browser: no page is wider than a window of a phone or of a desktop, in light and dark, and the search finds a page.
+	at := httptest.NewServer(http.FileServer(http.Dir(dir)))
+	defer at.Close()
+	pages, err := filepath.Glob(filepath.Join(dir, "*.html"))
+	require.NoError(t, err)
+	require.Greater(t, len(pages), 30)
+	for _, width := range []int{390, 1280} {
+		b := openBrowser(t, width, 900)
+		for _, theme := range []string{"light", "dark"} {
+			_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+				Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}},
+			})
+			require.NoError(t, err)
+			for _, page := range pages {
+				if theme == "dark" && filepath.Base(page) != "index.html" {
+					continue
+				}
+				b.do(chromedp.Navigate(at.URL + "/" + filepath.Base(page)))
+				require.LessOrEqual(t, eval[int](b, `document.documentElement.scrollWidth`), width, page)
+			}
+			eval[any](b, `localStorage.clear()`) // the site keeps what was chosen
+			b.do(chromedp.Navigate(at.URL + "/index.html"))
+			scheme := map[string]string{"light": "default", "dark": "slate"}[theme]
+			b.until(`document.body.dataset.mdColorScheme === %q`, scheme)
+			b.shot(fmt.Sprint("site-", theme, width))
+		}
+		if width > 1000 {
+			b.do(chromedp.Navigate(at.URL + "/index.html?q=parity"))
+			b.until(`[...document.querySelectorAll(".md-search-result__link")].some((a) => a.href.includes("parity.html"))`)
+		}
+		b.clean()
+	}
 }
