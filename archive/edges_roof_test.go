@@ -9,7 +9,7 @@ import (
 )
 
 // beside are the folders in cmd/cdfz/internal that are no verbs.
-var beside = []string{"cataloguefile", "choices", "cli", "formats", "fusefs", "parquet"}
+var beside = []string{"cataloguefile", "choices", "cli", "formats", "fusefs", "page", "parquet"}
 
 // roof lists the packages that each package in cmd/cdfz/internal may import, where ./ stands for that folder. A
 // package may also import what lies below it, and a verb cli and what lies below cli. These are left out.
@@ -49,12 +49,13 @@ var roof = map[string][]string{
 	"fusefs":          {"archive", "archive/archivefs", "archive/archivefs/joinedfiles", "archive/volume", "internal/ahead", "internal/nofollow", "internal/retry", "internal/storage"}, // mount and run
 	"parquet":         {"internal/ioat"},                                                                                                                                                // cataloguefile and references
 
+	"page": {"archive", "cdf3", "cf", "./choices", "./formats", "internal/latin", "filters", "js", "slab"}, // of serve, and the viewer of export
+
 	// What one verb uses.
 	"gen/cdlgen":  {"cdf3", "filters", "internal/atomicfile", "internal/spec"},
 	"run/mountns": {"./fusefs"},
 	"serve/dap":   {"cdf3", "internal/latin", "slab"}, // the protocol, for any source
-	"serve/page":  {"archive", "cdf3", "cf", "./choices", "./formats", "internal/latin", "filters", "slab"},
-	"serve/server": {"archive", "./serve/dap", "./serve/page", "internal/filetime", "internal/kept", "archive/archivefs",
+	"serve/server": {"archive", "./serve/dap", "./page", "internal/filetime", "internal/kept", "archive/archivefs",
 		"archive/archivefs/joinedfiles", "internal/storage"},
 
 	// Verbs.
@@ -65,7 +66,7 @@ var roof = map[string][]string{
 	"codec":     {"cdf3", "filters", "internal/spec", "internal/discovery"},
 	"copy":      {"archive", "internal/atomicfile", "internal/s3"},
 	"dump":      {"archive", "cdf3", "cdl", "filters", "internal/atomicfile"},
-	"export":    {"archive", "archive/joined", "./formats/netcdf4", "./formats/refs", "./formats/zarr", "filters", "internal/atomicfile", "internal/spec", "remote"},
+	"export":    {"archive", "archive/joined", "./page", "./formats/netcdf4", "./formats/refs", "./formats/zarr", "filters", "internal/atomicfile", "internal/spec", "remote"},
 	"filters":   {"filters"},
 	"find":      {"./cataloguefile"},
 	"gen":       {"archive", "cdf3", "cdl", "internal/atomicfile"},

@@ -134,6 +134,7 @@ var edges = map[string][]string{
 	"archive/archivefs":             {"archive", "archive/volume", "archive/internal/read", "internal/kept", "internal/nofollow"},
 	"archive/archivefs/joinedfiles": {"archive", "archive/archivefs", "archive/joined"},
 	"cf":                            {"cdf3", "slab"},
+	"js":                            {},                                       // the modules of JavaScript, for the page
 	"cdl":                           {"cdf3", "cf", "internal/latin", "slab"}, // text from headers and values, wherever they come from
 }
 

@@ -371,6 +371,7 @@ export class Archive {
     for (let p = off; p < off + len; ) {
       const within = p % each, n = Math.min(each - within, off + len - p);
       const x = begin + Math.floor(p / each) * recsize + within;
+      if (x >= this.size) break;
       const some = Math.min(n, this.size - x);
       const at = some > 0 ? this.inRest(x, some) : -1;
       if (at >= 0) {

@@ -70,7 +70,7 @@ export function parse(b, size) {
     wide(); // vsize
     const begin = version === 1 ? BigInt(u32()) : u64();
     need(begin <= most, "netCDF header: begin");
-    return { ...n, ids, attributes, type: t, begin };
+    return { name: n.name, nameBytes: n.bytes, ids, attributes, type: t, begin };
   });
   for (const d of dims) need(d.length <= most, "netCDF header: length of a dimension");
   const bytesOf = (size, lengths) => {

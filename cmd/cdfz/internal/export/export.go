@@ -42,6 +42,7 @@ type exporter struct {
 	dataset *joined.Dataset // FILE, if it is one
 	url     string
 	format  int
+	viewer  string // --viewer
 }
 
 // Command makes cdfz export.
@@ -72,6 +73,9 @@ read the archive itself, at its path or at --url. They need the Python package c
 blocks of lorenz. With parquet, OUT is a folder, and readers load only some of its files.
 For an NcML file, they refer to the archives that it joins, and nothing is copied.
 
+--viewer DIR writes the page of cdfz serve as a folder of files that needs no server: it opens
+archives at any address and those that are dropped on it.
+
 Most programs that read netCDF-4 also read the original, which cdfz restore makes.`,
 		Example: cli.Examples(
 			"cdfz export tas.nc.cdfz -o tas.nc4",
@@ -81,10 +85,25 @@ Most programs that read netCDF-4 also read the original, which cdfz restore make
 			"cdfz export tas.nc.cdfz -o tas.zarr                       # also with --zarr-format 3",
 			"cdfz export --refs json --url https://example.org/tas.nc.cdfz tas.nc.cdfz -o tas.json",
 			"cdfz export --refs parquet tas.nc.cdfz -o tas.parq",
-			"cdfz export --refs parquet tas.ncml -o tas.parq           # many archives as one dataset"),
-		Args:              cli.OneFile,
+			"cdfz export --refs parquet tas.ncml -o tas.parq           # many archives as one dataset",
+			"cdfz export --viewer viewer/                              # a page for archives on any web server"),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if v.viewer != "" && len(args) == 0 {
+				return nil
+			}
+			return cli.OneFile(cmd, args)
+		},
 		ValidArgsFunction: cli.CompleteFile,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if v.viewer != "" {
+				if len(args) > 0 || v.run.Dest.Name != "" {
+					return errors.New("--viewer: expected no FILE and no OUT")
+				}
+				if err := v.writeViewer(v.viewer); err != nil {
+					run.Term.FailFile(terminal.ShowName(v.viewer), err)
+				}
+				return nil
+			}
 			if err := v.check(args); err != nil {
 				return err
 			}
@@ -101,6 +120,7 @@ Most programs that read netCDF-4 also read the original, which cdfz restore make
 		cli.Choice(cmd, &v.to, "to", "what to write, whatever the name of OUT", toNetCDF4, toZarr)
 		f.IntVar(&v.format, "zarr-format", 2, "version `N` of Zarr, 2 or 3")
 		cli.Choice(cmd, &v.refs, "refs", "write references to FILE in this form, as kerchunk does", refsJSON, refsParquet)
+		f.StringVar(&v.viewer, "viewer", "", "write a page that shows archives without a server to the new folder `DIR`;\nno FILE and no OUT are needed")
 		f.StringVar(&v.url, "url", "", "`URL` or path at which readers find FILE (default: FILE)")
 	})
 	run.DestFlag(cmd, "write to `OUT`: a name, the URL of an object, or - for standard output")

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/cdfz-format/cdfz/archive"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/serve/page"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/page"
 )
 
 // servePage answers a request of the page about a file. The name begins with the service.

@@ -19,7 +19,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cdf3"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/serve/page"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/page"
 	"github.com/cdfz-format/cdfz/internal/faultio"
 )
 

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/net/netutil"
 
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/serve/page"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/page"
 	"github.com/cdfz-format/cdfz/internal/kept"
 )
 

@@ -1,5 +1,5 @@
 // Lines to paste into other programs.
-import { base, escape } from "./api.js";
+import { base, escape, served } from "./api.js";
 import { $, make } from "./dom.js";
 import { selection } from "./download.js";
 
@@ -15,7 +15,7 @@ export function show(file, isArchive, variable, dims, words) {
   const index = words.map((w) => (typeof w === "number" ? w : ":")).join(", ");
   const time = fixed.find(([d]) => d.axis === "T");
   const pick = selection(variable, words);
-  const list = [
+  const list = served ? [
     ["xarray", `import xarray
 ds = xarray.open_dataset(${python(dap)}, decode_times=False)
 part = ds[${python(variable.name)}]${isel ? `.isel({${isel}})` : ""}
@@ -31,8 +31,18 @@ part = zarr.open_consolidated(store)[${python(variable.name)}][${index || "..."}
     ["ncdump", `ncdump -h ${shell(dap)}`],
     ["curl: this part as CSV", `curl -G -o part.csv --data-urlencode ${shell(`select=${pick}`)} -d format=csv ${shell(`${base}api/get/${escape(file)}`)}`],
     ["curl: the original file", `curl -o ${shell(name)} ${shell(`${base}files/${escape(file)}`)}`],
+  ] : [
+    ["xarray", `import cdfz    # the Python package
+ds = cdfz.open_dataset(${python(file)})
+part = ds[${python(variable.name)}]${isel ? `.isel({${isel}})` : ""}
+print(part.values)`],
+    ["JavaScript", `import { open } from "cdfz";
+const archive = await open(${python(file)});
+const part = await archive.variable(${python(variable.name)}).get([${words.map((w) => (typeof w === "number" ? w : "null")).join(", ")}]);`],
+    ["cdfz", `cdfz get -o part.nc ${shell(file)} ${shell(pick)}`],
+    ["the original file", `cdfz restore -o ${shell(name.replace(/\.cdfz$/, ""))} ${shell(file)}`],
   ];
-  if (isArchive) list.push(["cdfz", `cdfz get -o part.nc ${shell(`${base}files/${escape(file)}.cdfz`)} ${shell(pick)}`]);
+  if (served && isArchive) list.push(["cdfz", `cdfz get -o part.nc ${shell(`${base}files/${escape(file)}.cdfz`)} ${shell(pick)}`]);
   $("lines-list").replaceChildren(...list.map(([title, text]) => {
     const copy = make("button", { type: "button" }, "Copy");
     copy.setAttribute("aria-label", `Copy the lines for ${title}`);

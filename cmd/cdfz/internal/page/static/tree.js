@@ -1,5 +1,5 @@
 // The tree of files.
-import { catalog } from "./api.js";
+import { catalog, key } from "./api.js";
 import { $, make } from "./dom.js";
 import * as filter from "./filter.js";
 import { size } from "./format.js";
@@ -32,6 +32,12 @@ export async function start(chosen) {
   return files.length === 1 && c.folders.length === 0 ? files[0].name : null;
 }
 
+// refill lists the files again, after some were opened.
+export async function refill() {
+  fill($("tree"), await catalog(""), "");
+  mark(current);
+}
+
 function fill(list, c, folder) {
   const inside = (name) => (folder === "" ? name : `${folder}/${name}`);
   const items = c.folders.map((f) => branch(f.name, inside(f.name)));
@@ -41,7 +47,7 @@ function fill(list, c, folder) {
       items.push(make("li", { className: "closed" }, d.name, make("small", { className: "error" }, `cannot be opened: ${d.why}`)));
       continue;
     }
-    const a = make("a", { href: "?" + new URLSearchParams({ file: inside(d.name) }) }, d.name, make("small", {}, d.size === undefined ? "" : size(d.size)));
+    const a = make("a", { href: "?" + new URLSearchParams({ [key]: inside(d.name) }) }, d.name, make("small", {}, d.size === undefined ? "" : size(d.size)));
     a.dataset.file = inside(d.name);
     a.addEventListener("click", (e) => {
       if (e.ctrlKey || e.metaKey || e.shiftKey) return;

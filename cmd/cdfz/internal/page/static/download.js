@@ -1,5 +1,5 @@
 // Downloads of parts, in the words of cdfz get.
-import { getURL } from "./api.js";
+import { formats, getURL, prepare } from "./api.js";
 import { $ } from "./dom.js";
 
 let now = () => null;
@@ -20,6 +20,7 @@ export function start(state) {
   $("get-all").addEventListener("click", () => set(now().variable.quoted));
   for (const id of ["selection", "format", "unpack", "dates"]) $(id).addEventListener("input", update);
   $("download").addEventListener("click", check);
+  for (const o of [...$("format").options]) if (!formats.includes(o.value)) o.remove();
 }
 
 // propose fills in the slice of the map.
@@ -30,6 +31,7 @@ export function propose() {
 
 function update() {
   $("get-error").textContent = "";
+  $("download").download = "";
   $("download").href = getURL(now().file, $("selection").value, $("format").value, $("unpack").checked, $("dates").checked);
   $("dates").disabled = !["csv", "json"].includes($("format").value);
 }
@@ -41,12 +43,13 @@ async function check(e) {
     return;
   }
   e.preventDefault();
-  const url = $("download").href;
-  const r = await fetch(url, { method: "HEAD" });
-  if (r.ok) {
-    $("download").dataset.checked = url;
+  try {
+    const { href, name } = await prepare(now().file, $("selection").value, $("format").value, $("unpack").checked, $("dates").checked);
+    $("download").href = href;
+    $("download").download = name ?? "";
+    $("download").dataset.checked = $("download").href;
     $("download").click();
-    return;
+  } catch (e) {
+    $("get-error").textContent = e.message;
   }
-  $("get-error").textContent = (await (await fetch(url)).text()).trim();
 }

@@ -1,4 +1,5 @@
 // The address of the page has all that it shows, so that it can be bookmarked and sent.
+import { key } from "./api.js";
 import * as palette from "./palette.js";
 
 const isLetter = (w) => w === "x" || w === "y";
@@ -6,7 +7,7 @@ const ranges = ({ row, column, rows, columns }) => `${row}:${row + rows},${colum
 
 // write returns the query of a state.
 export function write({ file, variable, words, point, part, along, by, palette: colours, low, high }) {
-  const q = new URLSearchParams({ file });
+  const q = new URLSearchParams({ [key]: file });
   if (variable) q.set("var", variable.name);
   if (words.length > 0) q.set("at", words.join());
   if (point) q.set("point", point.join());
@@ -23,8 +24,8 @@ export function write({ file, variable, words, point, part, along, by, palette: 
 export function read(query) {
   const q = new URLSearchParams(query);
   const list = (name) => q.get(name)?.split(",").map((w) => (/^\d+$/.test(w) ? Number(w) : w));
-  return q.get("file") ? {
-    file: q.get("file"), name: q.get("var"), words: list("at"), point: list("point"), along: q.get("along"), by: q.get("by"), part: q.get("part"),
+  return q.get(key) ? {
+    file: q.get(key), name: q.get("var"), words: list("at"), point: list("point"), along: q.get("along"), by: q.get("by"), part: q.get("part"),
     palette: q.get("palette") ?? palette.names[0], low: q.get("from"), high: q.get("to"),
   } : null;
 }

@@ -1,5 +1,9 @@
 // Requests to the server.
 
+// served tells that a server has the files, and key what they are called in the address of the page.
+export const served = true;
+export const key = "file";
+
 // escape returns a path for a URL.
 export function escape(path) {
   return path.split("/").map(encodeURIComponent).join("/");
@@ -47,7 +51,18 @@ export async function values(file, num, words, max, signal, { extremes, by } = {
   return out;
 }
 
-// getURL is the address of a part of a file.
+// formats are those of downloads.
+export const formats = ["nc", "csv", "npy", "json"];
+
+// prepare checks a download and returns its address. An error has the text for the user.
+export async function prepare(file, selection, format, unpack, dates) {
+  const href = getURL(file, selection, format, unpack, dates);
+  const r = await fetch(href, { method: "HEAD" });
+  if (!r.ok) throw new Error((await (await fetch(href)).text()).trim());
+  return { href };
+}
+
+// getURL is the address of a part of a file, if it is known before.
 export function getURL(file, selection, format, unpack, dates) {
   const query = new URLSearchParams({ select: selection, format });
   if (unpack) query.set("unpack", "1");

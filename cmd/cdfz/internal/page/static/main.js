@@ -9,6 +9,7 @@ import { coordinate, every, exact, size } from "./format.js";
 import * as lines from "./lines.js";
 import * as map from "./map.js";
 import * as observations from "./observations.js";
+import * as opening from "./opening.js";
 import * as palette from "./palette.js";
 import * as plots from "./plots.js";
 import * as storage from "./storage.js";
@@ -105,7 +106,7 @@ function listVariables() {
   $("vars").replaceChildren(...state.meta.variables.map((v) => {
     const shape = v.dims.map((d, i) => `${state.meta.dimensions[d]?.name ?? d}=${v.shape[i]}`).join(", ");
     const detail = [v.title, `${v.type}${shape ? ` (${shape})` : ""}${v.units ? `, ${v.units}` : ""}`].filter(Boolean);
-    const a = make("a", { href: "?" + new URLSearchParams({ file: state.file, var: v.name }) }, v.name || "(no name)", ...detail.map((t) => make("small", {}, t)));
+    const a = make("a", { href: "?" + new URLSearchParams({ [api.key]: state.file, var: v.name }) }, v.name || "(no name)", ...detail.map((t) => make("small", {}, t)));
     a.dataset.num = v.num;
     a.addEventListener("click", (e) => {
       if (e.ctrlKey || e.metaKey || e.shiftKey) return;
@@ -382,6 +383,7 @@ async function start() {
     const wanted = address.read(location.search);
     if (wanted) open(wanted.file, wanted, false);
   });
+  opening.start((file) => open(file).then(() => tree.refill()));
   const listed = tree.start((file) => open(file)).catch(fail);
   const wanted = address.read(location.search);
   if (wanted) {

@@ -1,0 +1,39 @@
+// Files that are dropped on the page, chosen or named by an address, where no server lists them.
+import * as api from "./api.js";
+import { $ } from "./dom.js";
+
+// start shows the form, unless a server has the files, and calls chosen with the name of a file.
+export function start(chosen) {
+  if (api.served) return;
+  $("opening").hidden = false;
+  const take = (files) => {
+    const all = [...files].map(api.add);
+    if (all.length > 0) chosen(all[0]);
+  };
+  $("opening-file").addEventListener("change", () => {
+    take($("opening-file").files);
+    $("opening-file").value = "";
+  });
+  $("opening").addEventListener("submit", (e) => {
+    e.preventDefault();
+    const url = $("opening-url").value.trim();
+    if (url !== "") chosen(url);
+  });
+  for (const type of ["dragenter", "dragover"]) {
+    document.addEventListener(type, (e) => {
+      if (!e.dataTransfer?.types.includes("Files")) return;
+      e.preventDefault();
+      document.body.classList.add("dropping");
+    });
+  }
+  for (const type of ["dragleave", "drop"]) {
+    document.addEventListener(type, (e) => {
+      if (type === "drop" || e.relatedTarget === null) document.body.classList.remove("dropping");
+    });
+  }
+  document.addEventListener("drop", (e) => {
+    if (!e.dataTransfer?.files.length) return;
+    e.preventDefault();
+    take(e.dataTransfer.files);
+  });
+}

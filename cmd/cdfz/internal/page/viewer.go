@@ -1,0 +1,69 @@
+package page
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"strings"
+
+	"github.com/cdfz-format/cdfz/js"
+)
+
+// viewerPolicy allows the page its own files, the decoder, and archives on any server.
+const viewerPolicy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; style-src 'self'; img-src 'self' data:; " +
+	"connect-src 'self' http: https:; base-uri 'none'; form-action 'none'"
+
+var (
+	preload = regexp.MustCompile(`(?m)^<link rel="modulepreload".*\n`)
+	footer  = regexp.MustCompile(`(?s)<footer>.*</footer>`)
+)
+
+// Viewer returns the files of the page without a server, by name: index.html opens archives at any address and
+// those that are dropped on it. It also works from file://.
+func Viewer() (map[string][]byte, error) {
+	read := func(name string) (string, error) {
+		var b []byte
+		var err error
+		if own, ok := strings.CutPrefix(name, "page/"); ok {
+			b, err = static.ReadFile("static/" + own)
+		} else {
+			b, err = js.Files.ReadFile(name)
+		}
+		return string(b), err
+	}
+	out := map[string][]byte{}
+	for name, entry := range map[string]string{"viewer.js": "page/main.js", "worker.js": "src/worker.js"} {
+		script, err := bundle(entry, map[string]string{"page/api.js": "viewer/archive.js"}, read)
+		if err != nil {
+			return nil, err
+		}
+		out[name] = []byte(script)
+	}
+	for _, name := range []string{"style.css", "uplot.css", "uplot.js", "uplot-license.txt"} {
+		b, err := static.ReadFile("static/" + name)
+		if err != nil {
+			return nil, err
+		}
+		out[name] = b
+	}
+	index, err := fs.ReadFile(static, "static/index.html")
+	if err != nil {
+		return nil, err
+	}
+	index = preload.ReplaceAll(index, nil)
+	for from, to := range map[string]string{
+		`<meta charset="utf-8">`:                        `<meta charset="utf-8">` + "\n" + `<meta http-equiv="Content-Security-Policy" content="` + viewerPolicy + `">`,
+		`<script src="main.js" type="module"></script>`: `<script src="viewer.js" defer></script>`,
+		`href="./"`: `href="index.html"`,
+		"This page shows maps and series of the netCDF files on this server, and how archives store them. Choose a file under <b>Files</b>.": "This page shows maps and series of netCDF files in cdfz archives. Drop an archive here, choose one, or type its address. " +
+			"Only the parts that are shown are read, and nothing is sent anywhere.",
+	} {
+		if bytes.Count(index, []byte(from)) != 1 {
+			return nil, fmt.Errorf("page: expected one %s in the page", from)
+		}
+		index = bytes.Replace(index, []byte(from), []byte(to), 1)
+	}
+	out["index.html"] = footer.ReplaceAll(index, []byte(`<footer>Made by cdfz, which needs no server. Lines drawn by uPlot (<a href="uplot-license.txt">licence</a>), Zstandard by fzstd (MIT)</footer>`))
+	return out, nil
+}

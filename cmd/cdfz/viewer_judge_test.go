@@ -1,0 +1,100 @@
+//go:build judge && linux
+
+package main
+
+import (
+	"encoding/base64"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+)
+
+// TestJudgeViewer opens archives in the viewer, which has no server: from another origin, by a few requests, and as
+// a dropped file from file://. It shows what the page of cdfz serve shows.
+func TestJudgeViewer(t *testing.T) {
+	coads, err := os.ReadFile(ferret + "coads_climatology.cdf")
+	require.NoError(t, err, "install ferret-datasets")
+	_, archives := archived(t, map[string][]byte{"coads.nc": coads})
+	viewer := filepath.Join(t.TempDir(), "viewer")
+	out, err := self(t, "export", "--viewer", viewer).CombinedOutput()
+	require.NoError(t, err, string(out))
+
+	s := serveOn(t, archives)
+	b := openBrowser(t, 1280, 900)
+	b.view(s, "?file=coads.nc&var=SST&at=6,y,x&point=6,45,80")
+	b.until(`document.getElementById("series").dataset.values`)
+	shown := func() []string {
+		return eval[[]string](b, `["title", "subtitle", "stats", "missing", "value-0"].map((id) => document.getElementById(id).textContent).
+  concat(document.getElementById("series").dataset.values, document.getElementById("map-canvas").toDataURL())`)
+	}
+	want := shown()
+
+	pages := httptest.NewServer(http.FileServer(http.Dir(viewer)))
+	defer pages.Close()
+	var requests atomic.Int64
+	open := true
+	data := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		requests.Add(1)
+		if open {
+			w.Header().Set("Access-Control-Allow-Origin", "*")
+			w.Header().Set("Access-Control-Expose-Headers", "Content-Range, ETag")
+		}
+		w.Header().Set("ETag", `"1"`)
+		http.ServeFile(w, r, filepath.Join(archives, filepath.Base(r.URL.Path)))
+	}))
+	defer data.Close()
+	file := data.URL + "/coads.nc.cdfz"
+	b.do(chromedp.Navigate(pages.URL + "/?url=" + file + "&var=SST&at=6,y,x&point=6,45,80"))
+	b.until(`document.getElementById("series").dataset.values`)
+	require.Equal(t, want, shown())
+	// Two open the archive, one is for the map, and the series needs one or two.
+	require.LessOrEqual(t, requests.Load(), int64(5))
+	require.Contains(t, eval[string](b, `document.getElementById("lines-list").textContent`), "cdfz.open_dataset(")
+	b.do(chromedp.Click(chromedp.CSS("#blocks summary")))
+	b.until(`document.getElementById("blocks-body").textContent.includes("preset default")`)
+	b.shot("viewer")
+	b.clean()
+
+	// A download is made in the page.
+	csv := eval[string](b, `(async () => {
+  document.getElementById("selection").value = "SST[6, 45, 80:83]";
+  document.getElementById("format").value = "csv";
+  const link = document.getElementById("download");
+  link.dispatchEvent(new Event("click", { cancelable: true }));
+  for (let i = 0; i < 500 && !link.href.startsWith("blob:"); i++) await new Promise((r) => setTimeout(r, 10));
+  return link.href + " " + link.download;
+})()`)
+	require.True(t, strings.HasPrefix(csv, "blob:") && strings.HasSuffix(csv, " coads-SST.csv"), csv)
+
+	// A server that does not allow it: the message says what to set.
+	open = false
+	b.do(chromedp.Navigate(pages.URL + "/?url=" + data.URL + "/other.nc.cdfz"))
+	b.until(`document.getElementById("message").textContent.includes("Access-Control-Allow-Origin")`)
+
+	// A dropped file, from file://.
+	b.errors = nil
+	b.do(chromedp.Navigate("file://" + viewer + "/index.html"))
+	archive, err := os.ReadFile(filepath.Join(archives, "coads.nc.cdfz"))
+	require.NoError(t, err)
+	encoded := base64.StdEncoding.EncodeToString(archive)
+	n := eval[int](b, `(() => {
+  const bytes = Uint8Array.from(atob(%q), (c) => c.charCodeAt(0));
+  const data = new DataTransfer();
+  data.items.add(new File([bytes], "coads.nc.cdfz"));
+  document.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
+  return bytes.length;
+})()`, encoded)
+	require.Equal(t, len(archive), n)
+	b.until(`Number(document.body?.dataset.ready ?? 0) > 0`)
+	require.Equal(t, "SEA SURFACE TEMPERATURE", b.text("title"))
+	b.until(`document.querySelectorAll("#tree a").length === 1`)
+	b.shot("viewer-file")
+	b.clean()
+}

@@ -1,0 +1,10 @@
+// Package js has the files of the npm package cdfz, and those that show archives on the page of cdfz serve without a
+// server, for the viewer that cdfz export writes.
+package js
+
+import "embed"
+
+// Files are the modules of JavaScript, in folders src and viewer.
+//
+//go:embed src/*.js viewer/*.js
+var Files embed.FS

@@ -1,0 +1,81 @@
+// The source of the page without a server answers as that of cdfz serve: /api/meta and /api/values of every variable.
+import assert from "node:assert/strict";
+import { readdirSync } from "node:fs";
+import { test } from "node:test";
+import { open } from "../src/index.js";
+import { describe, slice } from "../viewer/archive.js";
+import { archives, bytesOf, folder, judge, testdata } from "./helpers.js";
+
+const escape = (s) => s.split("/").map(encodeURIComponent).join("/");
+
+async function parsed(r) {
+  if (r.headers.get("Content-Type").startsWith("application/json")) return r.json();
+  const buffer = await r.arrayBuffer();
+  const end = new Uint8Array(buffer).indexOf(10);
+  const out = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 0, end)));
+  out.data = out.type === "float32" ? new Float32Array(buffer, end + 1) : new Float64Array(buffer, end + 1);
+  return out;
+}
+
+// plain drops undefined members and -0, as JSON does.
+const plain = (x) => JSON.parse(JSON.stringify(x));
+
+// questions are what the page asks of a variable.
+function questions(v) {
+  const n = v.shape.length;
+  const out = [];
+  if (v.shape.includes(0)) return out;
+  const zero = v.shape.map(() => "0");
+  const put = (...pairs) => pairs.reduce((w, [i, s]) => (w[i] = s, w), [...zero]);
+  if (n === 0) out.push([[], 1024]);
+  for (let d = 0; d < n; d++) out.push([put([d, "x"]), 4096], [put([d, "x"]), 7, { extremes: true }]);
+  if (n >= 2) out.push([put([n - 2, "y"], [n - 1, "x"]), 1024], [put([n - 2, "x"], [n - 1, "y"]), 5]);
+  if (n >= 1 && v.shape[n - 1] > 3) out.push([put([n - 1, "x1:3"]), 1024]);
+  return out;
+}
+
+async function compare(t, dir, names) {
+  const base = await judge(t, dir);
+  let asked = 0;
+  const one = async (file) => {
+    const name = file.slice(dir.length + 1).replace(/\.cdfz$/, "");
+    const a = await open(bytesOf(file));
+    const want = await (await fetch(`${base}api/meta/${escape(name)}`)).json();
+    assert.deepEqual(plain(describe(a, name)), want, name);
+    for (const v of want.variables) {
+      for (const [words, max, options] of questions(v)) {
+        const query = new URLSearchParams({ var: v.num, at: words.join(","), max });
+        if (options?.extremes) query.set("extremes", "1");
+        const r = await fetch(`${base}api/values/${escape(name)}?${query}`);
+        const where = `${name} ${v.name} ${words} ${max}`;
+        assert.equal(r.status, 200, where);
+        const { data, ...answer } = await parsed(r);
+        const { data: ours, ...got } = await slice(a, v.num, words, max, undefined, options);
+        assert.deepEqual(plain(got), plain(answer), where);
+        assert.deepEqual([ours?.constructor, ...(ours ?? [])], [data?.constructor, ...(data ?? [])], where); // NaN has many bits
+        asked++;
+      }
+    }
+  };
+  const left = [...names];
+  await Promise.all(Array.from({ length: 4 }, async () => {
+    for (let f; (f = left.pop()); ) await one(f);
+  }));
+  return asked;
+}
+
+test("the page's answers", async (t) => {
+  const dir = folder(t);
+  // One version of each kind of file.
+  const names = readdirSync(`${testdata}classic`).filter((f) => /^cdf5.*\.nc$/.test(f) || f === "cdf2_climate.nc");
+  const n = await compare(t, dir, archives(dir, names.map((f) => `${testdata}classic/${f}`)));
+  assert.ok(n > 500, `${n} answers`);
+});
+
+const corpus = process.env.CDFZ_CORPUS;
+if (corpus) {
+  test("the page's answers over the corpus", async (t) => {
+    const dir = folder(t);
+    assert.ok(await compare(t, dir, archives(dir, ["real", "wild", "generated"].map((d) => `${corpus}/${d}`))) > 1000);
+  });
+}

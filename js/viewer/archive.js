@@ -1,0 +1,430 @@
+// What the page shows of archives, without a server: the answers of cdfz serve's /api, from the package.
+import { open } from "../src/archive.js";
+import { text, utf8 } from "../src/bytes.js";
+import { SourceError } from "../src/errors.js";
+import { filterName } from "../src/filters.js";
+import { sizes } from "../src/netcdf.js";
+import { neededBlocks } from "../src/selection.js";
+import { axisOf, numbersOf, packing, textOf, unitsOf, unpack } from "./cf.js";
+
+const maxText = 2 << 20, maxValue = 4 << 10, maxNumbers = 64, maxCharacters = 64 << 10;
+const maxValues = 1 << 20;
+const maxWork = 256 << 20; // decoded bytes of the blocks that an answer needs
+const maxBlocks = 4096, maxPool = 256;
+
+const archives = new Map(); // promises of archives, by the name or address of the file
+
+/** add opens a dropped file and returns its name in the page. */
+export function add(file) {
+  let name = file.name;
+  for (let n = 2; archives.has(name); n++) name = `${file.name} (${n})`;
+  archives.set(name, open(file));
+  return name;
+}
+
+/** archiveOf returns the open archive of a name, or opens the one at an address. */
+export function archiveOf(name) {
+  if (!archives.has(name)) {
+    let url = null;
+    try {
+      url = new URL(name, globalThis.document?.baseURI);
+    } catch { /* a name */ }
+    if (url === null || !/^https?:$/.test(url.protocol)) return Promise.reject(new SourceError("drop the file here: a page cannot open it by its name"));
+    const opened = open(url);
+    archives.set(name, opened);
+    opened.catch(() => archives.delete(name));
+  }
+  return archives.get(name);
+}
+
+/** served tells that no server has the files, and key what they are called in the address of the page. */
+export const served = false;
+export const key = "url";
+export const base = "";
+export const escape = (path) => path;
+
+/** catalog lists what is open. */
+export async function catalog() {
+  const datasets = [];
+  for (const [name, opened] of archives) {
+    const a = await opened.catch(() => null);
+    if (a) datasets.push({ name, size: a.source.size, dap: true });
+  }
+  return { folders: [], datasets, closed: [] };
+}
+
+const coordinatesOf = (header) => {
+  const out = new Map();
+  header.vars.forEach((v, i) => {
+    if (v.dims.length === 1 && v.type !== "char" && v.name === header.dims[v.dims[0]].name && !out.has(v.dims[0])) out.set(v.dims[0], i);
+  });
+  return out;
+};
+
+/** whole leaves out a character that was cut off at the end. */
+function whole(b) {
+  for (let i = b.length - 1; i >= Math.max(0, b.length - 4); i--) {
+    if ((b[i] & 0xc0) === 0x80) continue;
+    const n = b[i] < 0x80 ? 1 : b[i] >> 5 === 6 ? 2 : b[i] >> 4 === 14 ? 3 : b[i] >> 3 === 30 ? 4 : 1;
+    return n > b.length - i ? b.subarray(0, i) : b;
+  }
+  return b;
+}
+
+// general writes a float as Go's %g does, with the fewest digits.
+function general(x, single) {
+  if (!Number.isFinite(x)) return Number.isNaN(x) ? "NaN" : x > 0 ? "+Inf" : "-Inf";
+  if (x === 0) return Object.is(x, -0) ? "-0" : "0";
+  let s = x.toExponential();
+  if (single) for (let p = 0; p < 9; p++) if (Math.fround(Number((s = x.toExponential(p)))) === x) break;
+  const [, sign, digits, exponent] = /^(-?)([\d.]+)e([-+]\d+)$/.exec(s);
+  const d = digits.replace(".", "").replace(/0+$/, "") || "0", e = Number(exponent);
+  if (e < -4 || e >= 6) return sign + d[0] + (d.length > 1 ? `.${d.slice(1)}` : "") + (e < 0 ? "e-" : "e+") + String(Math.abs(e)).padStart(2, "0");
+  if (e < 0) return `${sign}0.${"0".repeat(-e - 1)}${d}`;
+  return sign + (d.length <= e + 1 ? d.padEnd(e + 1, "0") : `${d.slice(0, e + 1)}.${d.slice(e + 1)}`);
+}
+
+function formatted(a) {
+  if (a.type === "char") {
+    let n = a.values.length;
+    while (n > 0 && a.values[n - 1] === 0) n--;
+    return n > maxValue ? `${text(whole(a.values.subarray(0, maxValue)))}…` : text(a.values.subarray(0, n));
+  }
+  const b = a.length > maxNumbers ? { ...a, values: a.values.subarray(0, maxNumbers * sizes[a.type]) } : a;
+  const words = [...numbersOf(b)].map((x) => (a.type === "float" || a.type === "double" ? general(x, a.type === "float") : String(x)));
+  if (a.length > maxNumbers) words.push(`… (${a.length} in all)`);
+  return words.join(", ");
+}
+
+function quoted(v) {
+  if (/^[A-Za-z0-9_.+-]+$/.test(v.name)) return v.name;
+  if (utf8(v.bytes) === null) return `"${[...v.bytes].map((c) => (c >= 0x20 && c < 0x7f && c !== 34 && c !== 92 ? String.fromCharCode(c) : `\\x${c.toString(16).padStart(2, "0")}`)).join("")}"`;
+  const known = { 7: "\\a", 8: "\\b", 12: "\\f", 10: "\\n", 13: "\\r", 9: "\\t", 11: "\\v", 34: '\\"', 92: "\\\\" };
+  return `"${[...v.name].map((c) => {
+    const n = c.codePointAt(0);
+    return known[n] ?? (n < 32 || n === 127 ? `\\x${n.toString(16).padStart(2, "0")}` : /[\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.test(c) ? c : n > 0xffff ? `\\U${n.toString(16).padStart(8, "0")}` : `\\u${n.toString(16).padStart(4, "0")}`);
+  }).join("")}"`;
+}
+
+const shortText = (v, name) => {
+  const s = textOf(v, name);
+  return new TextEncoder().encode(s).length > maxValue ? "" : s;
+};
+
+/** describe answers as /api/meta does. */
+export function describe(a, path) {
+  const { header, plan } = a;
+  let left = maxText;
+  const attributes = (list) => {
+    const out = [];
+    for (const one of list) {
+      if (left < 0) break;
+      const value = formatted(one);
+      left -= one.bytes.length + new TextEncoder().encode(value).length + 40;
+      out.push({ name: one.name, type: one.type, value });
+    }
+    return out;
+  };
+  const layout = plan.zarr ?? (plan.vars.length === 0 && plan.pools.length === 0 && plan.rest.first > plan.image.header ? "single" : "pooled");
+  const out = {
+    path, format: a.format, size: a.size, records: Number(header.records),
+    archive: { size: a.source.size, sha256: a.sha256, layout, writer: plan.writer, blocks: plan.blocks },
+    attributes: attributes(header.attributes), dimensions: [], variables: [], cut: false,
+  };
+  const axes = coordinatesOf(header);
+  for (const [i, dim] of header.dims.entries()) {
+    left -= dim.bytes.length + 80;
+    if (left < 0) break;
+    const one = { name: dim.name, length: Number(a.dimensions[i].length), coordinate: axes.get(i) ?? -1 };
+    if (dim.length === 0n) one.unlimited = true;
+    if (axes.has(i)) Object.assign(one, axisProperties(header, axes.get(i)));
+    out.dimensions.push(one);
+  }
+  for (const [num, v] of header.vars.entries()) {
+    left -= 2 * v.nameBytes.length + 16 * v.shape.length + 160;
+    if (left < 0) break;
+    const one = { num, name: v.name, quoted: quoted({ name: v.name, bytes: v.nameBytes }), type: v.type, dims: v.dims, shape: v.shape.map(Number), size: Number(v.bytes), attributes: null };
+    const units = shortText(v, "units"), title = shortText(v, "long_name") || shortText(v, "standard_name");
+    if (units) one.units = units;
+    one.attributes = attributes(v.attributes);
+    Object.assign(one, axisProperties(header, num));
+    if (title) one.title = title;
+    out.variables.push(one);
+  }
+  out.cut = left < 0;
+  return out;
+}
+
+function axisProperties(header, num) {
+  const { axis, down } = axisOf(header, num);
+  return { ...(axis && { axis }), ...(down && { down }) };
+}
+
+/** meta describes a file. */
+export async function meta(file) {
+  return describe(await archiveOf(file), file);
+}
+
+/** values reads a slice or a series, as /api/values answers it. */
+export async function values(file, num, words, max, signal, options = {}) {
+  return slice(await archiveOf(file), num, words.map(String), max, signal, options);
+}
+
+// place reads the words of a request.
+function place(v, words, limit) {
+  const p = { start: [], count: [], step: [], words: [], length: [], order: [] };
+  if (words.length !== v.shape.length) throw new RangeError(`expected ${v.shape.length} words, found ${words.length}`);
+  let x = -1, y = -1;
+  words.forEach((w, i) => {
+    const n = v.shape[i];
+    const m = /^([xy])(?:(\d+):(\d+))?$/.exec(w);
+    if (m) {
+      const [from, to] = m[2] === undefined ? [0, n] : [Number(m[2]), Number(m[3])];
+      if (m[2] !== undefined && !(from < to && to <= n)) throw new RangeError(`expected a range within 0:${n}, found ${w}`);
+      if (m[1] === "x") x = i;
+      else y = i;
+      const step = Math.max(1, Math.ceil((to - from) / limit));
+      p.words.push(m[1]), p.start.push(from), p.length.push(to - from), p.step.push(step), p.count.push(Math.ceil((to - from) / step));
+      return;
+    }
+    const k = Number(w);
+    if (!(Number.isInteger(k) && k >= 0 && k < n)) throw new RangeError(`expected x, y or an index below ${n}, found ${w}`);
+    p.words.push(w), p.start.push(k), p.length.push(1), p.step.push(1), p.count.push(1);
+  });
+  for (const i of [y, x]) if (i >= 0) p.order.push(i);
+  return p;
+}
+
+// cheap reports whether the blocks of a selection are within the limit.
+function cheap(a, num, sel) {
+  const v = a.blocked.get(num);
+  return !v || neededBlocks(v, sel).length * v.full <= maxWork;
+}
+
+const ranges = (sel) => sel.start.map((s, i) => [s, s + (sel.count[i] - 1) * sel.step[i] + (sel.count[i] > 0 ? 1 : 0), sel.step[i]]);
+
+async function read(a, num, sel, p, wanted, signal, fill) {
+  const { data } = await a.variables[num].get(ranges(sel), { signal });
+  return unpack(data, p, wanted, fill);
+}
+
+/** slice answers as /api/values does. */
+export async function slice(a, num, words, limit, signal, { extremes = false, by } = {}) {
+  const { header } = a;
+  const v = header.vars[num];
+  if (v.type === "char") return characters(a, num, signal);
+  const p = place({ shape: a.variables[num].shape }, words, limit);
+  const product = (list) => list.reduce((x, y) => x * y, 1);
+  while (product(p.count) > maxValues || !cheap(a, num, p)) {
+    const widest = p.order.reduce((w, i) => (w < 0 || p.count[i] > p.count[w] ? i : w), -1);
+    if (widest < 0 || p.count[widest] < 2) break;
+    p.count[widest] = Math.ceil(p.count[widest] / 2);
+    p.step[widest] *= 2;
+  }
+  const pack = packing(v);
+  const wanted = pack.type === "float" || sizes[pack.type] <= 2 ? Float32Array : Float64Array;
+  let data, at = null;
+  const only = p.order.length === 1 ? p.order[0] : -1;
+  const full = only >= 0 && { ...p, start: [...p.start], count: p.count.map((n, i) => (i === only ? p.length[only] : n)), step: p.step.map((n, i) => (i === only ? 1 : n)) };
+  if (extremes && full && p.step[only] > 1 && p.length[only] * sizes[v.type] <= maxWork && cheap(a, num, full)) {
+    // The smallest and the largest of each run of two steps.
+    const x = await read(a, num, full, pack, wanted, signal, true), step = 2 * p.step[only], out = [];
+    at = [];
+    for (let from = 0; from < x.length; from += step) {
+      let low = -1, high = -1;
+      for (let i = from; i < Math.min(from + step, x.length); i++) {
+        if (!Number.isFinite(x[i])) continue;
+        if (low < 0 || x[i] < x[low]) low = i;
+        if (high < 0 || x[i] > x[high]) high = i;
+      }
+      const first = low < 0 ? from : Math.min(low, high), last = low < 0 ? from : Math.max(low, high);
+      for (const i of first === last ? [first] : [first, last]) {
+        out.push(x[i]);
+        at.push(p.start[only] + i);
+      }
+    }
+    data = wanted.from(out);
+    p.count[only] = out.length;
+    p.step[only] = step;
+  } else data = await read(a, num, p, pack, wanted, signal, true);
+  const shape = p.order.map((i) => p.count[i]);
+  const out = { type: wanted === Float32Array ? "float32" : "float64", shape, axes: [], fixed: [], min: null, max: null, missing: 0 };
+  const coords = coordinatesOf(header);
+  for (const [i, dim] of v.dims.entries()) {
+    const axis = { dim, name: header.dims[dim].name, word: p.words[i], start: p.start[i], step: p.step[i] };
+    const here = at !== null && i === only;
+    if (here) axis.at = at;
+    const of = by !== undefined && i === p.order[0] ? by : coords.get(dim);
+    if (of !== undefined) await readAxis(a, axis, of, p, v, dim, here ? at : null, signal);
+    else axis.values = here ? at.map(Number) : Array.from({ length: p.count[i] }, (_, k) => axis.start + k * axis.step);
+    if (axis.word === "y") out.axes.unshift(axis);
+    else if (axis.word === "x") out.axes.push(axis);
+    else out.fixed.push(axis);
+  }
+  if (p.order.length === 2 && p.order[0] > p.order[1]) {
+    const [rows, columns] = shape, turned = new wanted(data.length);
+    for (let r = 0; r < rows; r++) for (let c = 0; c < columns; c++) turned[r * columns + c] = data[c * rows + r];
+    data = turned;
+  }
+  let low = Infinity, high = -Infinity;
+  for (const y of data) {
+    if (y !== y) out.missing++;
+    else if (Math.abs(y) !== Infinity) {
+      if (y < low) low = y;
+      if (y > high) high = y;
+    }
+  }
+  if (low <= high) [out.min, out.max] = [low, high];
+  out.data = data;
+  return out;
+}
+
+async function readAxis(a, axis, num, p, v, dim, at, signal) {
+  const w = a.header.vars[num];
+  const pick = (list) => w.dims.map((d) => list[v.dims.indexOf(d)]);
+  const sel = { start: pick(p.start), count: pick(p.count), step: pick(p.step) };
+  const along = w.dims.indexOf(dim);
+  if (at) [sel.start[along], sel.count[along], sel.step[along]] = [at[0] ?? 0, at.length > 0 ? at.at(-1) - at[0] + 1 : 0, 1];
+  let x = await read(a, num, sel, packing(w), Float64Array, signal);
+  if (at) x = Float64Array.from(at, (i) => x[i - at[0]]);
+  axis.values = Array.from(x, (y) => (Number.isFinite(y) ? y : null));
+  const units = shortText(w, "units");
+  if (units) axis.units = units;
+  const times = unitsOf(a.header, num);
+  if (times?.date) axis.dates = Array.from(x, (y) => times.date(y));
+}
+
+async function characters(a, num, signal) {
+  const v = a.variables[num];
+  const width = v.shape.length > 0 ? v.shape.at(-1) : 1;
+  const n = Math.min(v.bytes, maxCharacters);
+  const b = n > 0 ? await a.bytesOf(num, 0, n, signal) : new Uint8Array();
+  const lines = [];
+  for (let at = 0; at < n; at += width) {
+    let row = b.subarray(at, Math.min(at + width, n));
+    if (row.length < width) row = whole(row);
+    let end = row.length;
+    while (end > 0 && row[end - 1] === 0) end--;
+    lines.push(text(row.subarray(0, end)));
+  }
+  return { type: "text", lines, cut: v.bytes > maxCharacters };
+}
+
+const modeNames = ["raw", "constant", "groups", "matches", "adaptive", "references", "text", "parts", "contexts"];
+
+/** blocks describes the blocks of a variable. */
+export async function blocks(file, num) {
+  const a = await archiveOf(file);
+  const out = { archive: true, pool: [], shape: [], filters: [], blocks: 0, raw: 0, stored: 0, modes: {}, listed: [] };
+  let v = a.blocked.get(num), kind = v;
+  if (!v) {
+    [v] = a.pooled.get(num) ?? [];
+    if (!v) return { ...out, why: "its bytes lie with others that no variable has for itself" };
+    kind = null;
+    out.pool = v.vars.slice(0, maxPool).map((i) => a.header.vars[i].name);
+  }
+  out.shape = v.block;
+  const chain = a.plan.chains[v.chain];
+  out.filters = chain.map((f) => ({ id: f.id, name: filterName(f.id) || f.name || "", params: f.params }));
+  if (chain.length === 1 && chain[0].id === 52723) out.preset = ["default", "fast", "max"][chain[0].params[4 + chain[0].params[3]] & 3] ?? "default";
+  if (chain.length === 2 && chain[0].id === 2 && chain[1].id === 1) out.preset = "portable";
+  out.blocks = v.count;
+  out.raw = kind ? v.bytes : v.bytes;
+  const listed = Math.min(v.count, maxBlocks);
+  const rows = await a.rows(Array.from({ length: listed }, (_, n) => v.first + n));
+  rows.forEach((row, n) => {
+    const raw = a.constructor.cutOf(v, n)[1];
+    const start = [], count = [];
+    for (let d = v.shape.length - 1, rest = n; d >= 0; d--) {
+      const at = (rest % v.grid[d]) * v.block[d];
+      rest = Math.floor(rest / v.grid[d]);
+      start.unshift(at);
+      count.unshift(Math.min(v.block[d], v.shape[d] - at));
+    }
+    out.stored += row.len;
+    out.listed.push({ start, count, raw, stored: row.len, ...(row.mask !== 0 && { off: true }) });
+  });
+  // Their modes, if that costs no more than a request.
+  const last = chain.at(-1);
+  const total = rows.reduce((n, r) => n + r.len, 0);
+  if (last?.id === 52723 && total < 4 << 20 && listed > 0) {
+    const first = await a.source.read(rows.map((r) => [Number(r.off), 1]));
+    rows.forEach((row, n) => {
+      if (((row.mask >>> (chain.length - 1)) & 1) || row.len === 0) return;
+      const mode = modeNames[first[n][0]] ?? String(first[n][0]);
+      out.listed[n].mode = mode;
+      out.modes[mode] = (out.modes[mode] ?? 0) + 1;
+    });
+  }
+  return out;
+}
+
+
+/** formats are those of downloads. */
+export const formats = ["csv", "npy", "json"];
+
+/** getURL: the address of a download is known when prepare has made it. */
+export const getURL = () => "#";
+
+let made = null; // the address of the last download, which takes memory
+
+/** prepare makes a download of a selection by index, such as SST[0, :, 10:20]. */
+export async function prepare(file, selection, format, unpacked, dates) {
+  const a = await archiveOf(file);
+  const { header } = a;
+  const m = /^\s*(?:"((?:[^"\\]|\\.)*)"|([^[\s]+))\s*(?:\[([^\]]*)\])?\s*$/.exec(selection);
+  const name = m?.[2] ?? (m && JSON.parse(`"${m[1]}"`));
+  const v = m && a.variable(name);
+  if (!v) throw new RangeError(`expected a variable, such as ${a.variables[0]?.name ?? "x"}, and indices in brackets, found ${selection}`);
+  const words = m[3] === undefined || m[3].trim() === "" ? [] : m[3].split(",").map((w) => {
+    const r = /^\s*(?:(-?\d+)|(-?\d+)?\s*:\s*(-?\d+)?(?:\s*:\s*(\d+))?)\s*$/.exec(w);
+    if (!r) throw new RangeError(`expected an index or a range such as 10:20, found ${w.trim()}`);
+    const n = (s) => (s === undefined ? undefined : Number(s));
+    return r[1] !== undefined ? Number(r[1]) : { start: n(r[2]), stop: n(r[3]), step: n(r[4]) };
+  });
+  const part = await v.get(words);
+  if (part.data.length > 1 << 24) throw new RangeError("the answer is too long: ask for a part");
+  const h = header.vars[v.num], p = packing(h);
+  let data = part.data;
+  if (unpacked && v.type !== "char") data = unpack(data, p, Float64Array, true);
+  const saved = `${file.split("/").at(-1).replace(/(\.nc)?\.cdfz$/, "")}-${name.replace(/[^\p{L}\p{N}_.-]/gu, "_")}.${format}`;
+  const coords = coordinatesOf(header);
+  // The coordinates of each dimension of the part.
+  const kept = v.shape.map((_, d) => d).filter((d) => typeof (words[d] ?? null) !== "number");
+  const axes = await Promise.all(kept.map(async (d) => {
+    const dim = v.dims[d], num = coords.get(dim);
+    const { data: x } = num === undefined ? { data: null } : await a.variables[num].get([words[d] ?? null]);
+    const r = words[d] ?? {}, start = r.start === undefined ? 0 : r.start < 0 ? v.shape[d] + r.start : r.start;
+    const plain = num === undefined ? Array.from({ length: part.shape[kept.indexOf(d)] }, (_, k) => start + k * (r.step ?? 1)) : Array.from(unpack(x, packing(header.vars[num]), Float64Array));
+    const times = dates && num !== undefined ? unitsOf(header, num) : null;
+    return { name: header.dims[dim].name, values: times?.date ? plain.map((y) => times.date(y)) : plain };
+  }));
+  let blob;
+  if (format === "npy") blob = new Blob(npy(data, part.shape, v.type));
+  else if (format === "json") {
+    const list = v.type === "char" ? text(data) : Array.from(data, (x) => (typeof x === "bigint" ? Number(x) : Number.isFinite(x) ? x : null));
+    blob = new Blob([JSON.stringify({ name, dimensions: part.dimensions, shape: part.shape, coordinates: Object.fromEntries(axes.map((x) => [x.name, x.values])), values: list })]);
+  } else {
+    const cell = (x) => (/[",\n\r]/.test(x) ? `"${x.replaceAll('"', '""')}"` : x);
+    const lines = [[...axes.map((x) => x.name), name].map(cell).join(",")];
+    const at = part.shape.map(() => 0);
+    for (let i = 0; i < data.length; i++) {
+      const x = v.type === "char" ? String.fromCharCode(data[i]) : data[i] !== data[i] ? "" : v.type === "float" && !unpacked ? general(data[i], true) : String(data[i]);
+      lines.push([...axes.map((x, d) => x.values[at[d]]), x].map((y) => cell(String(y))).join(","));
+      for (let d = at.length - 1; d >= 0 && ++at[d] === part.shape[d]; d--) at[d] = 0;
+    }
+    blob = new Blob([lines.join("\n"), "\n"]);
+  }
+  if (made) URL.revokeObjectURL(made);
+  made = URL.createObjectURL(blob);
+  return { href: made, name: saved };
+}
+
+// npy writes an array for numpy.
+function npy(data, shape, type) {
+  const kind = data instanceof Float64Array ? "<f8" : { byte: "|i1", char: "|S1", short: "<i2", int: "<i4", float: "<f4", double: "<f8", ubyte: "|u1", ushort: "<u2", uint: "<u4", int64: "<i8", uint64: "<u8" }[type];
+  let head = `{'descr': '${kind}', 'fortran_order': False, 'shape': (${shape.join(", ")}${shape.length === 1 ? "," : ""}), }`;
+  head = `${head.padEnd(Math.ceil((11 + head.length) / 64) * 64 - 11)}\n`;
+  const start = Uint8Array.of(0x93, 78, 85, 77, 80, 89, 1, 0, head.length & 255, head.length >> 8);
+  return [start, head, data];
+}
