@@ -55,6 +55,7 @@ func Viewer() (map[string][]byte, error) {
 	for from, to := range map[string]string{
 		`<meta charset="utf-8">`:                        `<meta charset="utf-8">` + "\n" + `<meta http-equiv="Content-Security-Policy" content="` + viewerPolicy + `">`,
 		`<script src="main.js" type="module"></script>`: `<script src="viewer.js" defer></script>`,
+		"Selections are those of <code>cdfz get</code>: <code>SST[0, :, 10:20]</code> by index, <code>SST[lat=30:60, time=2001-05]</code> by coordinates.": "Selections are by index: <code>SST[0, :, 10:20]</code>.",
 		`href="./"`: `href="index.html"`,
 		"This page shows maps and series of the netCDF files on this server, and how archives store them. Choose a file under <b>Files</b>.": "This page shows maps and series of netCDF files in cdfz archives. Drop an archive here, choose one, or type its address. " +
 			"Only the parts that are shown are read, and nothing is sent anywhere.",
