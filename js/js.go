@@ -4,7 +4,7 @@ package js
 
 import "embed"
 
-// Files are the modules of JavaScript, in folders src and viewer.
+// Files are the modules of JavaScript, in folders src, vendor and viewer.
 //
-//go:embed src/*.js viewer/*.js
+//go:embed src/*.js vendor/* viewer/*.js
 var Files embed.FS

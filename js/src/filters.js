@@ -1,9 +1,9 @@
 // The filters of section 9 that cdfz chooses, and some simple ones of filters.md. They only decode.
-import { need, DamageError, UnsupportedError } from "./errors.js";
+import { need, UnsupportedError } from "./errors.js";
 import { adler32, crc32, u32le, view } from "./bytes.js";
-import { frame } from "./fzstd.js";
 import { inflate } from "./inflate.js";
 import * as lorenz from "./lorenz.js";
+import * as zstd from "./zstd.js";
 
 // In each undo(data, params, most, known), known is the length of the output, or undefined if a filter before
 // it decides; the output has at most `most` bytes.
@@ -44,8 +44,10 @@ function unzstd(b, params, most, known) {
   need(known === undefined ? size <= most : size === known, `zstd: expected ${known ?? `at most ${most}`} bytes, found ${size}`);
   at += width;
   // The frame ends where the data does.
+  let block = at;
   for (let last = 0; !last; ) {
     need(at + 3 <= b.length, "zstd: cut");
+    block = at;
     const h = b[at] | (b[at + 1] << 8) | (b[at + 2] << 16);
     last = h & 1;
     const type = (h >> 1) & 3;
@@ -54,15 +56,7 @@ function unzstd(b, params, most, known) {
     at += 3 + (type === 1 ? 1 : h >> 3);
   }
   need(at === b.length, at > b.length ? "zstd: cut" : "zstd: bytes after the frame");
-  const out = new Uint8Array(size);
-  let n;
-  try {
-    n = frame(b, out);
-  } catch (e) {
-    throw new DamageError(`zstd: ${e.message}`, { cause: e });
-  }
-  need(n === size, `zstd: expected ${size} bytes, found ${n}`);
-  return out;
+  return zstd.decode(b, block, size);
 }
 
 function unfletcher(b) {

@@ -20,7 +20,8 @@ type bundler struct {
 
 var (
 	importLine = regexp.MustCompile(`(?m)^import (?:\* as (\w+)|\{ ([^}]*) \}|(\w+)) from "([^"]+)";`)
-	exportLine = regexp.MustCompile(`(?m)^export (?:(async function|function|const|let|class) ([\w$]+)|default )`)
+	exportLine = regexp.MustCompile(`(?m)^export (?:(async function|function|const|let|var|class) ([\w$]+)|default )`)
+	exportList = regexp.MustCompile(`(?m)^export \{ ([\w$, ]*) \};`)
 	leftOver   = regexp.MustCompile(`(?m)^(?:import|export)\b.*`)
 	renamed    = regexp.MustCompile(`(\w+) as (\w+)`)
 )
@@ -77,6 +78,10 @@ func (b *bundler) add(name string) (string, error) {
 		}
 		exports = append(exports, fmt.Sprintf("get %s() { return %s; }", m[2], m[2]))
 		return m[1] + " " + m[2]
+	})
+	text = exportList.ReplaceAllStringFunc(text, func(line string) string {
+		exports = append(exports, exportList.FindStringSubmatch(line)[1])
+		return ""
 	})
 	if line := leftOver.FindString(text); line != "" {
 		return "", fmt.Errorf("page: module %s has a line that is not understood: %.80s", name, line)
