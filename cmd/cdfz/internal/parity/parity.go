@@ -58,11 +58,14 @@ place if the archive has none and its tail is shorter than the parity. Otherwise
 file replaces the archive. -o writes a new archive and leaves FILE alone. Other files of a folder that archive --whole
 has made get no parity, and are counted in a message.
 
+The parity of a volume is a file beside it, 0001.tar.parity, from which cdfz repair -o NEW.tar heals it.
+
 If appending is interrupted, the archive is intact, but may have bytes after its end:
 cdfz repair -f cuts them off.`,
 		Example: cli.Examples(
 			"cdfz parity tas.nc.cdfz                    # 5%",
 			"cdfz parity -p 10% archives/*.cdfz",
+			"cdfz parity vol/                           # of each volume: 0001.tar.parity, …",
 			"cdfz parity -p 0 tas.nc.cdfz               # removes the parity"),
 		Args:              cli.MinFiles,
 		ValidArgsFunction: cli.CompleteArchives,
@@ -71,7 +74,11 @@ cdfz repair -f cuts them off.`,
 				return err
 			}
 			v.run.Finder.NoVolumes = run.Dest.Name == "" // nothing in a volume can be changed in place
-			files := v.run.Find(cmd.Context(), args, fileio.Archives, v.run.Term.FailFile)
+			pred := fileio.Archives
+			if run.Dest.Name == "" {
+				pred = selects
+			}
+			files := v.run.Find(cmd.Context(), args, pred, v.run.Term.FailFile)
 			defer files.Close()
 			v.run.Term.StartProgress("parity", files.Sizes()...)
 			v.run.Each(cmd.Context(), files, func(j *cli.Job) error { return v.one(cmd.Context(), j) }, v.run.Term.FailFile)
@@ -94,6 +101,9 @@ cdfz repair -f cuts them off.`,
 
 // one changes the parity of one archive.
 func (v *protector) one(ctx context.Context, j *cli.Job) error {
+	if v.isVolume(j) {
+		return v.volume(ctx, j)
+	}
 	in, err := v.run.In.OpenToChange(ctx, j.File)
 	if err != nil {
 		return err
@@ -249,6 +259,8 @@ func (v *protector) done(j *cli.Job, rep *added, start time.Time) error {
 		j.Term.Report("%s: has no parity", terminal.ShowName(rep.File))
 	case v.share == 0:
 		j.Term.Report("%s: parity removed, %s", rep.Target, display.Size(rep.Size))
+	case v.isVolume(j):
+		j.Term.Report("%s: %s of parity, %s for %s", rep.Target, v.share, display.Size(rep.Parity), display.Size(rep.Size))
 	default:
 		j.Term.Report("%s: %s of parity, %s of %s", rep.Target, v.share, display.Size(rep.Parity), display.Size(rep.Size))
 	}

@@ -1,0 +1,84 @@
+package parity_test
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/archive/parity"
+)
+
+// memory is a file in memory that grows.
+type memory struct{ b []byte }
+
+func (m *memory) ReadAt(p []byte, off int64) (int, error) { return bytes.NewReader(m.b).ReadAt(p, off) }
+func (m *memory) WriteAt(p []byte, off int64) (int, error) {
+	if n := int(off) + len(p); n > len(m.b) {
+		m.b = append(m.b, make([]byte, n-len(m.b))...)
+	}
+	return copy(m.b[off:], p), nil
+}
+func (m *memory) size() int64 { return int64(len(m.b)) }
+
+// TestBeside heals files of any kind from parity in a file of its own.
+func TestBeside(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, n := range []int{1, 1000, 2048, 100_000, 3_000_000} {
+		want := make([]byte, n)
+		for i := range want {
+			want[i] = byte(r.Uint32())
+		}
+		file, beside := &memory{bytes.Clone(want)}, &memory{}
+		l, err := parity.AddBeside(t.Context(), file, file.size(), beside, 10, nil)
+		require.NoError(t, err)
+		require.EqualValues(t, n, l.Off)
+		require.Equal(t, l.Bytes().Len, beside.size())
+		par := bytes.Clone(beside.b)
+		again := &memory{}
+		_, err = parity.AddBeside(t.Context(), file, file.size(), again, 10, nil)
+		require.NoError(t, err)
+		require.Equal(t, par, again.b)
+		damages := map[string]func(f, p *memory){
+			"none":       func(f, p *memory) {},
+			"a byte":     func(f, p *memory) { f.b[n/2] ^= 1 },
+			"the front":  func(f, p *memory) { clear(f.b[:n/50]) },
+			"cut off":    func(f, p *memory) { f.b = f.b[:n-min(n, n/50)] },
+			"longer":     func(f, p *memory) { f.b = append(f.b, make([]byte, 10240)...) },
+			"the parity": func(f, p *memory) { clear(p.b[:len(p.b)/50]) },
+			"both":       func(f, p *memory) { f.b[0] ^= 1; p.b[len(p.b)-1] ^= 1 },
+		}
+		for name, damage := range damages {
+			f, p := &memory{bytes.Clone(want)}, &memory{bytes.Clone(par)}
+			damage(f, p)
+			s, err := parity.FindBeside(t.Context(), f, f.size(), p, p.size(), nil)
+			require.NoError(t, err, name)
+			require.NotNil(t, s, name)
+			rep, err := s.Heal(t.Context(), s.Besides(f, p))
+			require.NoError(t, err, name)
+			require.True(t, rep.Healable(), "%d bytes, %s", n, name)
+			require.Equal(t, want, f.b[:n], name)
+			require.Equal(t, par, p.b, name)
+		}
+	}
+}
+
+// FuzzBeside checks that no file of parity panics, or takes memory for what it claims.
+func FuzzBeside(f *testing.F) {
+	beside := &memory{}
+	_, err := parity.AddBeside(f.Context(), bytes.NewReader(make([]byte, 5000)), 5000, beside, 5, nil)
+	require.NoError(f, err)
+	f.Add(beside.b, 5000)
+	f.Add(beside.b, 10)
+	f.Add([]byte("cdfzpar\x01"), 0)
+	f.Fuzz(func(t *testing.T, b []byte, size int) {
+		size = max(0, min(size, 1<<16))
+		file := &memory{make([]byte, size)}
+		s, err := parity.FindBeside(t.Context(), file, file.size(), bytes.NewReader(b), int64(len(b)), nil)
+		if err != nil || s == nil {
+			return
+		}
+		_, _ = s.Check(t.Context())
+	})
+}
