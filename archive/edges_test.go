@@ -97,7 +97,7 @@ var edges = map[string][]string{
 	"internal/hostproto":               {},                                                                                      // used by hdf5plugin and by the command cdfz-plugin-host
 	"slab":                             {"cdf3", "internal/ioat"},
 	"unlimited":                        {"cdf3", "internal/ioat"},
-	"archive": {"archive/parity", "archive/volume", "cdf3", "blockidx", "cf", "filters", "internal/ahead", "internal/atomicfile", "internal/ioat", "internal/latin", "internal/urls", "slab", "unlimited",
+	"archive": {"archive/parity", "archive/volume", "cdf3", "blockidx", "cf", "filters", "internal/ahead", "internal/atomicfile", "internal/ioat", "internal/kept", "internal/latin", "internal/urls", "slab", "unlimited",
 		"archive/internal/fault", "archive/internal/czip", "archive/internal/plan", "archive/internal/zarrview",
 		"archive/internal/opening", "archive/internal/read", "archive/internal/image", "archive/internal/write", "archive/internal/layout", "internal/recycled", "internal/observer"},
 	"archive/internal/fault":    {},

@@ -3,6 +3,7 @@ package archive_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
@@ -75,4 +76,64 @@ func TestMember(t *testing.T) {
 	}
 	_, err = archive.Open(ctx, filepath.Join(dir, "x.tar/none.tar/a.nc"), nil)
 	require.ErrorIs(t, err, fs.ErrNotExist)
+}
+
+// TestMemberShared opens many members of one volume at a URL: its index is read once. A volume that was replaced meanwhile is
+// opened again.
+func TestMemberShared(t *testing.T) {
+	ctx := context.Background()
+	image, err := os.ReadFile("../testdata/classic/cdf1_bits.nc")
+	require.NoError(t, err)
+	pack := func(names ...string) []byte {
+		var b bytes.Buffer
+		w := volume.NewWriter(&b, time.Unix(1, 0))
+		for _, name := range names {
+			require.NoError(t, w.Add(&volume.Entry{Path: name, Kind: volume.File, Size: int64(len(image))}, bytes.NewReader(image)))
+		}
+		_, err := w.Finish()
+		require.NoError(t, err)
+		return b.Bytes()
+	}
+	var requests atomic.Int64
+	var now atomic.Pointer[[]byte]
+	first := pack("a.nc", "b.nc", "c.nc")
+	now.Store(&first)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		requests.Add(1)
+		b := *now.Load()
+		w.Header().Set("ETag", fmt.Sprintf(`"%d"`, len(b)))
+		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(b))
+	}))
+	defer srv.Close()
+	open := func(name string) (*archive.File, int64) {
+		t.Helper()
+		before := requests.Load()
+		f, err := archive.Open(ctx, srv.URL+"/0001.tar/"+name, nil)
+		require.NoError(t, err)
+		return f, requests.Load() - before
+	}
+	a, n := open("a.nc")
+	b, shared := open("b.nc")
+	require.Less(t, shared, n)
+	require.LessOrEqual(t, shared, int64(1))
+	require.NoError(t, a.Close())
+	require.NoError(t, a.Close())
+	require.NoError(t, b.Close())
+	c, shared := open("c.nc") // it was kept
+	require.LessOrEqual(t, shared, int64(1))
+	got := make([]byte, len(image))
+	_, err = c.Image().ReadAt(got, 0)
+	require.NoError(t, err)
+	require.Equal(t, image, got)
+	require.NoError(t, c.Close())
+
+	second := pack("a.nc", "b.nc", "c.nc", "d.nc")
+	now.Store(&second)
+	for _, name := range []string{"d.nc", "a.nc"} {
+		f, _ := open(name)
+		_, err = f.Image().ReadAt(got, 0)
+		require.NoError(t, err)
+		require.Equal(t, image, got)
+		require.NoError(t, f.Close())
+	}
 }
