@@ -124,7 +124,7 @@ func (s *shape) pays(f form) bool { return s.price.pays(f, s.n, s.best) }
 const groupsHead = 64
 
 // groupsLess is the part by which modeGroups may be shorter than its estimate.
-const groupsLess = 16
+const groupsLess = 50
 
 // groupsMore is the part by which modeGroups is mostly longer than its estimate for large fields, whose residuals differ
 // from group to group.
