@@ -5,12 +5,16 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"strings"
 )
 
 var (
 	_ fs.ReadDirFS = (*FS)(nil)
 	_ fs.StatFS    = (*FS)(nil)
 )
+
+// valid is fs.ValidPath for names of any bytes, as most systems have them.
+func valid(name string) bool { return fs.ValidPath(strings.ToValidUTF8(name, "_")) }
 
 // Stat implements fs.StatFS.
 func (v *FS) Stat(name string) (fs.FileInfo, error) {
@@ -20,7 +24,7 @@ func (v *FS) Stat(name string) (fs.FileInfo, error) {
 
 // stat also returns the name of the file that appears, if that is another one.
 func (v *FS) stat(name string) (info fs.FileInfo, stored string, err error) {
-	if !fs.ValidPath(name) {
+	if !valid(name) {
 		return nil, "", fs.ErrInvalid
 	}
 	f, err := v.Find(name)

@@ -153,7 +153,7 @@ func (i volumeInfo) IsDir() bool { return true }
 // at calls use with the file system that a name leads to, and its name there.
 func at[T any](v *volumes, name string, use func(fsys fs.FS, name string, in *volumeItem) (T, error)) (T, error) {
 	var none T
-	if !fs.ValidPath(name) {
+	if !valid(name) {
 		return none, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
 	}
 	i, rest := v.split(name)
@@ -230,7 +230,7 @@ func (v *volumes) ReadDir(name string) ([]fs.DirEntry, error) {
 
 // Open implements fs.FS.
 func (v *volumes) Open(name string) (fs.File, error) {
-	if !fs.ValidPath(name) {
+	if !valid(name) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
 	}
 	i, rest := v.split(name)

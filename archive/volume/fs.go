@@ -38,7 +38,8 @@ func plain(op, name string, err error) error {
 }
 
 func (f *volumeFS) find(op, name string, follow bool) (*Entry, error) {
-	if !fs.ValidPath(name) {
+	// Members have names of any bytes.
+	if !fs.ValidPath(strings.ToValidUTF8(name, "_")) {
 		return nil, &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}
 	}
 	var e *Entry

@@ -175,7 +175,11 @@ func (d *volumeFolder) describe(a *fuse.Attr, rel string, info iofs.FileInfo) {
 	}
 	if !m.IsDir() {
 		a.Nlink = 1
-		setImage(a, a.Ino, info.Size())
+		size := info.Size()
+		if e, ok := info.Sys().(*volume.Entry); ok && m&iofs.ModeSymlink != 0 {
+			size = int64(len(e.Target)) // as on a disk
+		}
+		setImage(a, a.Ino, size)
 	}
 	t := info.ModTime()
 	a.Mtime, a.Mtimensec = uint64(t.Unix()), uint32(t.Nanosecond())

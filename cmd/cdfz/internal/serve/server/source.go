@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"path"
 	"path/filepath"
@@ -18,7 +19,8 @@ import (
 // relative to its root and have slashes. Archives can be read under their own names, too,
 // but are not listed. It is safe for concurrent use.
 type source struct {
-	root archivefs.Root
+	root  archivefs.Root
+	links fs.ReadLinkFS // the folder with volumes as folders
 	*archivefs.FS
 }
 
@@ -49,7 +51,8 @@ func openSource(src string, cache int64, workers int, warn func(string, error)) 
 		return nil, err
 	}
 	o := &archive.OpenOptions{Shared: shared, Workers: workers, Index: archivefs.IndexPages, BlockMemory: archivefs.BlockMemory}
-	s := &source{root, archivefs.New(archivefs.Volumes(root, warn), o)}
+	links := archivefs.Volumes(root, warn)
+	s := &source{root, links, archivefs.New(links, o)}
 	s.Only, s.Joined = only, joinedfiles.Rules(*o)
 	if only != "" {
 		f, err := s.Probe(only)
@@ -70,8 +73,11 @@ func valid(name string) bool {
 	if name == "." {
 		return true
 	}
-	return fs.ValidPath(name) && name[0] != '.' && !strings.Contains(name, "/.") && filepath.IsLocal(filepath.FromSlash(name))
+	return fs.ValidPath(strings.ToValidUTF8(name, "_")) && name[0] != '.' && !strings.Contains(name, "/.") && filepath.IsLocal(filepath.FromSlash(name))
 }
+
+// maxLinks is how many links a name may lead over, as in Linux.
+const maxLinks = 40
 
 // find returns what a name of the server stands for. The error is fs.ErrNotExist or one
 // of the system. An archive that cannot be opened is found, with its error.
@@ -82,6 +88,17 @@ func (s *source) find(name string) (*found, error) {
 	all := *s.FS
 	all.WithArchives = true
 	f, err := all.Find(name)
+	// A link to an original leads to no file: its archive has another name.
+	for to, n := name, 0; errors.Is(err, fs.ErrNotExist) && n < maxLinks; n++ {
+		link, e := s.links.ReadLink(to)
+		if e != nil {
+			break
+		}
+		if to = path.Join(path.Dir(to), link); path.IsAbs(link) || !valid(to) {
+			break
+		}
+		f, err = all.Find(to)
+	}
 	if err == nil && !f.Info.IsDir() && !f.Info.Mode().IsRegular() {
 		err = fs.ErrNotExist
 	}
