@@ -30,6 +30,7 @@ var writes = map[string][]struct {
 	"archive": {
 		{"-o {out}.cdfz {a}", false}, {"-o {out}/ {src}", true}, {"-o {out}/deep/er/ {a}", false}, {"-o {out}/ --log {out}.log --receipts {out}.receipts {src}", true},
 		{"--parity 5% -o {out}.cdfz {a}", false}, {"-f -o {open}.cdfz {a}", false}, {"--decompress -o {out}.cdfz {gz}", false},
+		{"--whole -o {out}/ {src}", true}, {"--whole -o {out}/ --log {out}.log --receipts {out}.receipts {src}", true},
 	},
 	"restore": {
 		{"-o {out}.nc {ar}/a.nc.cdfz", false}, {"-o {out}/ {ar}", true}, {"-o {out}.nc {ar}/ab.ncml", true}, {"--salvage -o {out}.nc {ar}/a.nc.cdfz", false},
@@ -318,8 +319,9 @@ func (w *accessWorld) run(s *secret, who someone, umask string) {
 			for i, reader := range accessReaders {
 				for _, path := range w.canRead(reader, made...) {
 					fromA, fromB := true, c.both
-					if first := (filepath.Base(path) + " ")[:2]; c.both && (first == "a." || first == "b.") { // of one of both
-						fromA, fromB = first == "a.", first == "b."
+					// Of one of both: x.cdl and z.nc.gz have the rights of a.
+					if first := (filepath.Base(path) + " ")[:2]; c.both && slices.Contains([]string{"a.", "b.", "x.", "z."}, first) {
+						fromA, fromB = first != "b.", first == "b."
 					}
 					if (may["a"][i] || !fromA) && (may["b"][i] || !fromB) {
 						w.shared++

@@ -90,6 +90,7 @@ be joined: cat a.jsonl b.jsonl >both.jsonl.
 Several FILEs, one a shard for instance, are checked together: each archive is read once. --root DIR
 looks for the archives below DIR, which may be a URL, at the paths that they had below -o DIR/ or
 below the FILE that was archived, also in volumes in DIR, or in a volume that DIR is. So a tree of archives, or a copy of it, can be elsewhere.
+A volume that cannot be opened is reported, and the others are read.
 FILE may be a URL or an object s3://BUCKET/KEY, too, or - for standard input.
 
 --stats reads no archive. It prints sums, by the year in which archive ran: how many archives the
@@ -254,12 +255,15 @@ func (v *checker) check(ctx context.Context) {
 	}
 	v.volumes = new(fileio.Volumes)
 	if v.root != "" && (s3.IsURL(v.root) || !remote.IsURL(v.root)) {
-		in, err := v.run.In.OpenVolumes(ctx, v.root)
+		in, err := v.run.In.OpenVolumes(ctx, v.root, v.run.Term.FailFile)
 		switch {
 		case err == nil:
 			v.volumes = in
 			defer in.Close()
-		case !errors.Is(err, syscall.ENOTDIR): // a volume is a root, too
+		case errors.Is(err, syscall.ENOTDIR): // a volume is a root, too
+		case errors.Is(err, fs.ErrPermission): // archives can be read by name
+			v.run.Term.Message("warning: %s: volumes are not looked for: %s", terminal.ShowName(v.root), terminal.PlainText(err, v.root))
+		default:
 			v.run.Term.FailFile(terminal.ShowName(v.root), err)
 			return
 		}

@@ -31,7 +31,7 @@ func (j File) State(ctx context.Context) (State, error) {
 		if s.Known = !remote.IsURL(m.item.Key); !s.Known {
 			return s, nil
 		}
-		m.once.Do(func() { m.beside, m.failed = m.f.targets.in.OpenVolumes(ctx, folderOf(m.item.Key)) })
+		m.once.Do(func() { m.beside, m.failed = m.f.targets.in.OpenVolumes(ctx, folderOf(m.item.Key), nil) })
 		if in = m.beside; m.failed != nil {
 			return s, m.failed
 		}
@@ -51,7 +51,7 @@ func (n *Inputs) StatesOf(ctx context.Context, in *Input) (list []State, err err
 	if remote.IsURL(own.Volume) {
 		return []State{own}, nil
 	}
-	v, err := n.OpenVolumes(ctx, folderOf(own.Volume))
+	v, err := n.OpenVolumes(ctx, folderOf(own.Volume), nil)
 	if err != nil {
 		return nil, err
 	}

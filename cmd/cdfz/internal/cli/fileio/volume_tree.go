@@ -146,7 +146,7 @@ func (f *Finder) volumesOf(ctx context.Context, file string) (*Volumes, error) {
 		if st, err := os.Stat(file); err != nil || !st.IsDir() {
 			return nil, nil
 		}
-		return f.targets.in.OpenVolumes(ctx, file)
+		return f.targets.in.OpenVolumes(ctx, file, nil)
 	}
 	if f.begun == nil {
 		f.begun = map[string]*s3.Listing{}
@@ -158,7 +158,7 @@ func (f *Finder) volumesOf(ctx context.Context, file string) (*Volumes, error) {
 		return nil, err
 	}
 	if !all {
-		return f.targets.in.OpenVolumes(ctx, file)
+		return f.targets.in.OpenVolumes(ctx, file, nil)
 	}
-	return f.targets.in.openVolumes(ctx, file, namesOf(page))
+	return f.targets.in.openVolumes(ctx, file, namesOf(page), nil)
 }

@@ -27,8 +27,9 @@ type Volumes struct {
 }
 
 // OpenVolumes opens the volumes in a folder, or with a prefix of a store. Other files are passed over, and a folder that
-// is missing has none. The caller must close the result.
-func (n *Inputs) OpenVolumes(ctx context.Context, dir string) (*Volumes, error) {
+// is missing has none. A volume that cannot be opened is an error, or is left out, with a call of failed, if that is not nil. The
+// caller must close the result.
+func (n *Inputs) OpenVolumes(ctx context.Context, dir string, failed func(name string, err error)) (*Volumes, error) {
 	var names []string
 	if s3.IsURL(dir) {
 		if err := s3.NewFolder(strings.TrimSuffix(dir, "/")+"/").Each(ctx, func(page []s3.Object) error {
@@ -48,7 +49,7 @@ func (n *Inputs) OpenVolumes(ctx context.Context, dir string) (*Volumes, error) 
 			}
 		}
 	}
-	return n.openVolumes(ctx, dir, names)
+	return n.openVolumes(ctx, dir, names, failed)
 }
 
 // namesOf returns the names of objects that are named like volumes and are in no folder below the prefix.
@@ -62,12 +63,15 @@ func namesOf(page []s3.Object) (names []string) {
 }
 
 // openVolumes opens the volumes among files of a folder that are named so.
-func (n *Inputs) openVolumes(ctx context.Context, dir string, names []string) (*Volumes, error) {
+func (n *Inputs) openVolumes(ctx context.Context, dir string, names []string, failed func(name string, err error)) (*Volumes, error) {
 	v := &Volumes{n: n, all: names}
 	for _, name := range v.all {
 		i, err := n.useVolume(ctx, File{Name: urls.Below(dir, name)})
 		switch {
 		case errors.Is(err, volume.ErrNotVolume):
+			continue
+		case err != nil && failed != nil && ctx.Err() == nil:
+			failed(terminal.ShowName(urls.Below(dir, name)), err)
 			continue
 		case err != nil:
 			v.Close()

@@ -95,7 +95,7 @@ func New(ctx context.Context, run *cli.Run, size int64, at time.Time) (*Writer, 
 	w := &Writer{Earlier: new(fileio.Volumes), run: run, size: size, at: at, next: 1, first: map[any]string{}}
 	if run.Dest.IsDir() {
 		var err error
-		if w.Earlier, err = run.In.OpenVolumes(ctx, run.Dest.Name); err != nil {
+		if w.Earlier, err = run.In.OpenVolumes(ctx, run.Dest.Name, nil); err != nil {
 			return nil, err
 		}
 	}
