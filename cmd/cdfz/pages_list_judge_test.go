@@ -28,6 +28,12 @@ for i in 1 2 3; do cdfz archive -q --shard $i/3 --receipts r$i.jsonl -o archives
 ls -d archives/*/* | head -5 | cut -d/ -f2- >today.txt
 cp -a archives ../disk2/
 mkdir ../other && cp -a data ../other/`},
+	{name: "docs/volumes.md", before: `
+mkdir -p data/198{7,8} && cp $ROOT/testdata/classic/cdf1_bits.nc data/1987/tas.nc
+ls -rS $ROOT/testdata/classic/*.nc | tail -139 | while read -r name; do
+  cp "$name" data/$((1987 + n++ % 2))/
+done
+cdfz archive -q -o archives/ data/`},
 	{name: "docs/export.md", before: tas},
 	{name: "docs/serve.md", before: "mkdir archives && cdfz archive -q -o archives/tas.nc.cdfz $INPUTS/small.nc && echo text >archives/notes.txt"},
 	{name: "docs/joined.md", before: years + "cdfz archive -q --zarr always tas_18*.nc && cp -a . ../other && rm *.nc"},
