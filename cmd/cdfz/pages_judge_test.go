@@ -42,7 +42,7 @@ import (
 //   - "<!-- not run: REASON -->" before a block of commands is for what needs another machine, or minutes.
 //   - Blocks of other kinds, such as "crontab" and "text", have no commands.
 //
-// Functions of the shell (standIns) stand for commands that install something. s3://bucket is a server of the test,
+// Functions of the shell (standIns) stand for commands that install something. s3://bucket and s3://tape are a server of the test,
 // and so is https://example.org, which has the files of the folder.
 func TestJudgePages(t *testing.T) {
 	tools := newPageTools(t)
@@ -82,7 +82,7 @@ func newPageTools(t *testing.T) *pageTools {
 # Where building the list of fonts takes more than 5 s, Matplotlib says so on standard error.
 /usr/bin/python3 -c 'import matplotlib.font_manager'`,
 		`make -s -C c all if-there OUT="$NATIVE"`,
-		`go build -tags plugins -o "$BIN" ./bench/tile ./cmd/cdfz-plugin-host
+		`go build -tags plugins -o "$BIN" ./bench/tile ./cmd/cdfz-plugin-host ./testdata/trees/maketree
 "$BIN/tile" -synthetic -size 16777216 -o "$INPUTS/tas.nc"
 "$BIN/tile" -synthetic -size 2097152 -o "$INPUTS/small.nc"
 cp /usr/share/ferret-vis/data/coads_climatology.cdf "$INPUTS/sst.nc"`,
@@ -303,7 +303,9 @@ func samePrinted(want, got string) bool {
 // pageStore starts an object store with an empty bucket and returns the environment for it.
 func pageStore(t *testing.T) []string {
 	back := s3mem.New()
-	require.NoError(t, back.CreateBucket("bucket"))
+	for _, name := range []string{"bucket", "tape"} {
+		require.NoError(t, back.CreateBucket(name))
+	}
 	srv := httptest.NewServer(gofakes3.New(back).Server())
 	t.Cleanup(srv.Close)
 	return []string{"AWS_ENDPOINT_URL=" + srv.URL, "AWS_ACCESS_KEY_ID=id", "AWS_SECRET_ACCESS_KEY=secret", "AWS_SESSION_TOKEN=",

@@ -34,6 +34,20 @@ ls -rS $ROOT/testdata/classic/*.nc | tail -139 | while read -r name; do
   cp "$name" data/$((1987 + n++ % 2))/
 done
 cdfz archive -q -o archives/ data/`},
+	{name: "docs/archivist.md", before: `
+maketree -n 400 made >/dev/null
+mkdir -p data/198{6,7} data/empty
+find made -name '*.nc' | sort | while read -r name; do
+  cp -p "$name" data/$((1986 + n++ % 2))/
+done
+rm -r made
+/usr/bin/python3 - <<'END'
+import netCDF4, numpy
+with netCDF4.Dataset("data/1987/ts.nc4", "w") as f:
+    f.createDimension("x", 660000)
+    f.createVariable("ts", "f4", "x")[:] = numpy.random.default_rng(1).random(660000)
+END
+echo a,b >data/1987/table.csv && ln data/1987/table.csv data/ && ln -s 1987 data/latest`},
 	{name: "docs/export.md", before: tas},
 	{name: "docs/serve.md", before: "mkdir archives && cdfz archive -q -o archives/tas.nc.cdfz $INPUTS/small.nc && echo text >archives/notes.txt"},
 	{name: "docs/joined.md", before: years + "cdfz archive -q --zarr always tas_18*.nc && cp -a . ../other && rm *.nc"},
