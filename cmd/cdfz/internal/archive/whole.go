@@ -2,33 +2,21 @@ package archive
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
-	"os/user"
-	"path"
 	"path/filepath"
-	"reflect"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/protect"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/treefile"
-	"github.com/cdfz-format/cdfz/internal/access"
-	"github.com/cdfz-format/cdfz/internal/atomicfile"
 	"github.com/cdfz-format/cdfz/internal/s3"
-	"github.com/cdfz-format/cdfz/internal/xattr"
 	"github.com/cdfz-format/cdfz/remote"
 )
 
@@ -180,212 +168,6 @@ func refusedKind(kind string) error {
 	return terminal.Lasting(fmt.Errorf("is a %s, which no archive can hold: it is left out", kind))
 }
 
-// sourceRights returns the different rights of all files and folders.
-func (t *whole) sourceRights() []*access.Rights {
-	type key struct {
-		uid, gid uint32
-		mode     fs.FileMode
-		acl      string
-	}
-	seen := map[key]*access.Rights{}
-	for i := range t.src.Items {
-		it := &t.src.Items[i]
-		if !it.Own || it.Info.Mode()&fs.ModeSymlink != 0 || it.IsSpecial() {
-			continue
-		}
-		uid, gid := ownerOf(it.Info)
-		acl := it.Xattrs[accessACL]
-		k := key{uid, gid, it.Info.Mode().Perm(), string(acl)}
-		if seen[k] == nil {
-			seen[k] = access.Recorded(uid, gid, k.mode, acl, nil)
-		}
-	}
-	return slices.Collect(maps.Values(seen))
-}
-
-const accessACL = "system.posix_acl_access"
-
-// firstNames returns, for each further name of a file with several, the first one by path. names are those first names,
-// and whether they are in the shard of this run.
-func firstNames(items []fileio.Item) (first map[string]string, names map[string]bool) {
-	first, names = map[string]string{}, map[string]bool{}
-	known := map[[2]uint64]string{}
-	for i := range items {
-		it := &items[i]
-		id, links, ok := atomicfile.Identity(it.Info)
-		if !ok || links < 2 || !it.Info.Mode().IsRegular() {
-			continue
-		}
-		if rel, again := known[id]; again {
-			first[it.Rel] = rel
-			continue
-		}
-		known[id] = it.Rel
-		names[it.Rel] = it.Own
-	}
-	return first, names
-}
-
-// place is where a file is kept below the folder of targets.
-type place struct {
-	at    string
-	plain bool // though it is a classic file: no archive can have its name
-}
-
-// nameMax is the longest name that all file systems of today take, in bytes.
-const nameMax = 255
-
-// keyMax is the longest path below a prefix that a store takes as part of a key, in bytes: keys have 1024.
-const keyMax = 800
-
-// placesOf decides where each file is kept. Archives have their names, unless a folder has that. A plain file whose name
-// that of an archive or of the tree file is gets another one, and so does a file whose path no store takes as a key, if store
-// is set. A file of an earlier run keeps its place.
-func placesOf(items []fileio.Item, first map[string]string, old *treefile.Tree, store bool) map[string]place {
-	kinds := make(map[string]*fileio.Item, len(items))
-	for i := range items {
-		kinds[items[i].Rel] = &items[i]
-	}
-	regular := func(it *fileio.Item) bool { return it != nil && it.Info.Mode().IsRegular() }
-	// The same for every shard, so by names alone: whether x.nc is a classic file, only its shard knows, which is that
-	// of x.nc.cdfz, too.
-	taken := func(at, rel string) bool {
-		if at == treefile.Name {
-			return true
-		}
-		if it := kinds[at]; it != nil && it.Rel != rel {
-			return true
-		}
-		if e := old.ByStored(at); e != nil && e.Path != rel {
-			return true
-		}
-		base, isArchive := strings.CutSuffix(at, treefile.Suffix)
-		return isArchive && base != rel && regular(kinds[base])
-	}
-	other := func(it *fileio.Item, ending string) string {
-		for n := 0; ; n++ {
-			sum := sha256.Sum256([]byte(strconv.Itoa(n) + "/" + it.Rel))
-			dir, base := path.Split(it.Rel)
-			if store {
-				dir, base = "", strings.ToValidUTF8(base, "_")
-			}
-			at := dir + base[:min(len(base), nameMax-40)] + ".kept-" + hex.EncodeToString(sum[:4]) + ending
-			if !taken(at, it.Rel) {
-				return at
-			}
-		}
-	}
-	places := map[string]place{}
-	for i := range items {
-		it := &items[i]
-		if it.Info.Mode()&fs.ModeSymlink != 0 {
-			base, named := strings.CutSuffix(it.Rel, treefile.Suffix)
-			if it.Rel == treefile.Name || named && regular(kinds[base]) {
-				places[it.Rel] = place{at: other(it, "")}
-			}
-			continue
-		}
-		if !regular(it) {
-			continue
-		}
-		to, again := first[it.Rel]
-		e := old.Find(it.Rel)
-		target := it.Rel + treefile.Suffix
-		base, named := strings.CutSuffix(it.Rel, treefile.Suffix)
-		p := place{at: it.Rel, plain: it.Kind != ""}
-		switch {
-		case again: // a hard link in the folder of targets is a convenience
-			p = places[to]
-			if p.at = it.Rel; !p.plain {
-				p.at = target
-			}
-			if len(path.Base(p.at)) > nameMax || taken(p.at, it.Rel) {
-				p.at = ""
-			}
-		case !p.plain && len(path.Base(target)) > nameMax:
-			p.plain = true
-		case !p.plain && (kinds[target] != nil && kinds[target].Info.IsDir()):
-			p.at = other(it, treefile.Suffix)
-		case !p.plain:
-			p.at = target
-		case it.Rel == treefile.Name, named && regular(kinds[base]) && kinds[base].Kind == "":
-			p.at = other(it, "")
-		}
-		if store && (!utf8.ValidString(p.at) || len(p.at) > keyMax) {
-			ending := ""
-			if !p.plain {
-				ending = treefile.Suffix
-			}
-			p.at = other(it, ending)
-		}
-		if stored := old.ByStored(p.at); !again && stored != nil && stored.Path != it.Rel {
-			ending := ""
-			if !p.plain {
-				ending = treefile.Suffix
-			}
-			p.at = other(it, ending)
-		}
-		if !again && e != nil && e.At != "" && (e.Kind == treefile.Plain) == p.plain {
-			p.at = e.At
-		}
-		places[it.Rel] = p
-	}
-	return places
-}
-
-// entryOf returns the entry of an item, but for its SHA-256.
-func entryOf(it *fileio.Item) treefile.Entry {
-	const bits = fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
-	e := treefile.Entry{Path: it.Rel, Mode: it.Info.Mode() & bits, Modified: it.Info.ModTime().UTC(), Xattrs: it.Xattrs}
-	e.UID, e.GID = ownerOf(it.Info)
-	e.User, e.Group = names.of(e.UID, e.GID)
-	switch m := it.Info.Mode(); {
-	case m.IsDir():
-		e.Kind = treefile.Folder
-	case m&fs.ModeSymlink != 0:
-		e.Kind, e.To = treefile.Link, it.To
-	case it.Kind == "":
-		e.Kind, e.Size = treefile.Archive, it.Info.Size()
-	default:
-		e.Kind, e.Size = treefile.Plain, it.Info.Size()
-	}
-	return e
-}
-
-func ownerOf(st fs.FileInfo) (uid, gid uint32) {
-	u, g, _ := atomicfile.Owner(st)
-	return uint32(u), uint32(g)
-}
-
-// owners are the names of users and groups.
-type owners struct {
-	mu            sync.Mutex
-	users, groups map[uint32]string
-}
-
-var names = owners{users: map[uint32]string{}, groups: map[uint32]string{}}
-
-// of returns the names of a user and a group, "" for none.
-func (o *owners) of(uid, gid uint32) (string, string) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	name, ok := o.users[uid]
-	if !ok {
-		if u, err := user.LookupId(strconv.Itoa(int(uid))); err == nil {
-			name = u.Username
-		}
-		o.users[uid] = name
-	}
-	group, ok := o.groups[gid]
-	if !ok {
-		if g, err := user.LookupGroupId(strconv.Itoa(int(gid))); err == nil {
-			group = g.Name
-		}
-		o.groups[gid] = group
-	}
-	return name, group
-}
-
 // prepare writes what is known of the tree to the tree file, and makes the folders and links of the targets.
 func (t *whole) prepare(ctx context.Context, v *archiver) error {
 	var refused []string
@@ -465,45 +247,6 @@ func (t *whole) durable(ctx context.Context, v *archiver) error {
 	return protect.Durable(v.run.In.Mounts, "the tree file", f, nil)
 }
 
-// record notes a file that is done.
-func (t *whole) record(w *work) {
-	if !t.on || w.rep.SHA256 == "" || w.in == nil || w.in.Stat == nil {
-		return
-	}
-	t.note(t.entryOfDone(w))
-}
-
-// entryOfDone returns the entry of a file that is done, or will be.
-func (t *whole) entryOfDone(w *work) *treefile.Entry {
-	e := t.entryNow(w)
-	e.SHA256, e.Kind = w.rep.SHA256, treefile.Archive
-	if w.Plain {
-		e.Kind = treefile.Plain
-	}
-	if e.Stored() != w.At {
-		e.At = w.At
-	}
-	return &e
-}
-
-// note notes the entry of a file that is done. A further name of a file tells what its first name has.
-func (t *whole) note(e *treefile.Entry) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	to, again := t.first[e.Path]
-	if !again {
-		t.done[e.Path] = *e
-		return
-	}
-	if had := t.tree.Find(to); had != nil && had.SHA256 == "" && had.Size == e.Size {
-		if _, ok := t.done[to]; !ok {
-			of := *had
-			of.SHA256 = e.SHA256
-			t.done[to] = of
-		}
-	}
-}
-
 // groupOf returns the first name of a file with several names, or "" for others.
 func (t *whole) groupOf(j fileio.File) string {
 	rel := filepath.ToSlash(j.Rel)
@@ -526,39 +269,6 @@ func (t *whole) groupOf(j fileio.File) string {
 func (t *whole) plainLink(j fileio.File) bool {
 	e := t.tree.Find(t.first[filepath.ToSlash(j.Rel)])
 	return e != nil && e.Kind == treefile.Plain
-}
-
-// entryNow returns the entry of a file as it was when it was opened.
-func (t *whole) entryNow(w *work) treefile.Entry {
-	it := &fileio.Item{Rel: filepath.ToSlash(w.Rel), Info: w.in.Stat}
-	it.Xattrs, _ = xattr.Of(w.in.File)
-	return entryOf(it)
-}
-
-// covers returns an error unless the tree file on disk describes a source as it is.
-func (t *whole) covers(w *work) error {
-	if !t.on {
-		return nil
-	}
-	now := t.entryNow(w)
-	had := t.tree.Linked(t.tree.Find(now.Path))
-	if had == nil {
-		return errors.New("the tree file does not list it")
-	}
-	old := *had
-	old.Path, old.Kind, old.At, old.SHA256 = now.Path, now.Kind, "", ""
-	if !old.Modified.Equal(now.Modified) || old.Size != now.Size {
-		return errors.New("it has changed since it was listed")
-	}
-	old.Modified = now.Modified
-	if !sameEntry(&old, &now) {
-		return errors.New("its rights or attributes have changed since it was listed")
-	}
-	return nil
-}
-
-func sameEntry(a, b *treefile.Entry) bool {
-	return a.Mode == b.Mode && a.UID == b.UID && a.GID == b.GID && (len(a.Xattrs) == 0 && len(b.Xattrs) == 0 || reflect.DeepEqual(a.Xattrs, b.Xattrs))
 }
 
 // finish makes the further names of files, completes the tree file, sets the times of folders, and with --delete-source deletes

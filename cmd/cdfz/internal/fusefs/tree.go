@@ -12,11 +12,9 @@ import (
 
 	"github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
-	"golang.org/x/sys/unix"
 
 	"github.com/cdfz-format/cdfz/archive/archivefs"
 	"github.com/cdfz-format/cdfz/archive/archivefs/joinedfiles"
-	"github.com/cdfz-format/cdfz/internal/storage"
 )
 
 // tree is the file system. Its nodes are folders, images and other files.
@@ -210,88 +208,6 @@ func setImage(a *fuse.Attr, ino uint64, size int64) {
 	a.Blocks = (a.Size + 511) / 512 // as a file without holes
 }
 
-// OpendirHandle implements fs.NodeOpendirHandler.
-func (d *folder) OpendirHandle(context.Context, uint32) (fs.FileHandle, uint32, syscall.Errno) {
-	return &listed{t: d.t, d: d}, 0, 0
-}
-
-// entries implements lister.
-func (d *folder) entries() ([]iofs.DirEntry, syscall.Errno) {
-	p, leave, no := d.t.enter(&d.Inode)
-	if no != 0 {
-		return nil, no
-	}
-	defer leave()
-	list, err := d.t.source.list(p)
-	return list, errno(err)
-}
-
-// listed is an open folder. The library uses it from one goroutine at a time.
-type listed struct {
-	t      *tree
-	d      lister
-	list   []fuse.DirEntry
-	closed map[string]bool // joined files that were not opened for the list
-	read   bool            // list was read
-	at     int             // the next entry
-}
-
-// Readdirent implements fs.FileReaddirenter.
-func (l *listed) Readdirent(context.Context) (*fuse.DirEntry, syscall.Errno) {
-	if !l.read {
-		if no := l.load(); no != 0 {
-			return nil, no
-		}
-		l.read = true
-	}
-	if l.at >= len(l.list) {
-		return nil, 0
-	}
-	e := l.list[l.at]
-	l.at++
-	return &e, 0
-}
-
-func (l *listed) load() syscall.Errno {
-	l.t.active.touch()
-	list, no := l.d.entries()
-	if no != 0 {
-		return no
-	}
-	l.list, l.closed = make([]fuse.DirEntry, len(list)), map[string]bool{}
-	for i, e := range list {
-		l.list[i] = fuse.DirEntry{Name: e.Name(), Mode: typeBits(e.Type()), Off: uint64(i + 1)}
-		if f := archivefs.FoundOf(e); f != nil && f.Size < 0 {
-			l.closed[e.Name()] = true
-		}
-	}
-	return 0
-}
-
-// Seekdir implements fs.FileSeekdirer. Offset 0 is the beginning of what the folder holds now.
-func (l *listed) Seekdir(_ context.Context, off uint64) syscall.Errno {
-	if off == 0 {
-		l.read = false
-	}
-	if l.at = int(min(off, uint64(len(l.list)))); l.read || off == 0 {
-		return 0
-	}
-	if no := l.load(); no != 0 {
-		return no
-	}
-	l.read, l.at = true, int(min(off, uint64(len(l.list))))
-	return 0
-}
-
-// Lookup implements fs.FileLookuper: the kernel may ask for the attributes of all entries of a list. For
-// joined files, that would read their descriptions. An error means here that there are no attributes yet.
-func (l *listed) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fs.Inode, syscall.Errno) {
-	if l.closed[name] {
-		return nil, syscall.ENODATA
-	}
-	return l.d.Lookup(ctx, name, out)
-}
-
 // Getattr implements fs.NodeGetattrer.
 func (d *folder) Getattr(_ context.Context, _ fs.FileHandle, out *fuse.AttrOut) syscall.Errno {
 	d.t.active.touch()
@@ -436,77 +352,4 @@ func (t *tree) moved(n *imageNode) (found, error) {
 	}
 	defer leave()
 	return t.source.find(p, base)
-}
-
-// Getxattr implements fs.NodeGetxattrer. The kernel asks for access control lists, which it
-// obeys.
-func (d *folder) Getxattr(_ context.Context, attr string, dest []byte) (uint32, syscall.Errno) {
-	if attr != accessACL || !d.t.lists {
-		return viewMark(attr, dest)
-	}
-	p, leave, no := d.t.enter(&d.Inode)
-	if no != 0 {
-		return 0, no
-	}
-	defer leave()
-	f, err := p.dir.Open(".")
-	if err != nil {
-		return 0, errno(err)
-	}
-	defer f.Close()
-	return acl(f, dest)
-}
-
-// Getxattr implements fs.NodeGetxattrer.
-func (o *other) Getxattr(_ context.Context, attr string, dest []byte) (uint32, syscall.Errno) {
-	if attr != accessACL || !o.t.lists || o.Mode() != syscall.S_IFREG { // nothing else can be opened
-		return viewMark(attr, dest)
-	}
-	f, st, err := o.t.source.open(nameOf(&o.Inode))
-	if err != nil {
-		return 0, errno(err)
-	}
-	defer f.Close()
-	if o.t.inode(st.Sys().(*syscall.Stat_t)) != o.StableAttr().Ino {
-		return 0, syscall.ESTALE
-	}
-	return acl(f, dest)
-}
-
-// Getxattr implements fs.NodeGetxattrer.
-func (n *imageNode) Getxattr(_ context.Context, attr string, dest []byte) (uint32, syscall.Errno) {
-	if attr != accessACL || !n.t.lists || n.who != everybody || n.member {
-		return viewMark(attr, dest)
-	}
-	f, st, err := n.t.source.open(n.name)
-	if err != nil {
-		return 0, errno(err)
-	}
-	defer f.Close()
-	if archivefs.IdentOf(n.name, st) != n.id {
-		return 0, syscall.ESTALE
-	}
-	return acl(f, dest)
-}
-
-// viewMark answers for the attribute of all files and folders.
-func viewMark(attr string, dest []byte) (uint32, syscall.Errno) {
-	const value = "1"
-	switch {
-	case attr != storage.ShownAttribute:
-		return 0, syscall.ENODATA
-	case len(dest) > 0 && len(dest) < len(value):
-		return 0, syscall.ERANGE
-	}
-	copy(dest, value)
-	return uint32(len(value)), 0
-}
-
-// acl reads the access control list of a file.
-func acl(f *os.File, dest []byte) (uint32, syscall.Errno) {
-	n, err := unix.Fgetxattr(int(f.Fd()), accessACL, dest)
-	if err != nil {
-		return 0, errno(err)
-	}
-	return uint32(n), 0
 }
