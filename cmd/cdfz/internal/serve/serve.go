@@ -54,7 +54,8 @@ appears here.
 By default, only programs on this computer reach the server. Before --listen :8080 opens
 it to others, consider --auth and --tls-cert, or a proxy in front of it. The server answers
 to localhost, IP addresses, the host of --listen, the names in the certificate and those of
---host, and to no other name, so that pages of other sites cannot read it.`,
+--host, and to no other name, so that pages of other sites cannot read it, except those of
+--cors.`,
 		Example: cli.Examples(
 			"cdfz serve archives/ &                     # then: curl -O http://127.0.0.1:8080/files/tas.nc",
 			"ncdump -h http://127.0.0.1:8080/dap/tas.nc # or CDO, NCO, Ferret, xarray",
@@ -69,6 +70,11 @@ to localhost, IP addresses, the host of --listen, the names in the certificate a
 			for _, name := range o.Hosts {
 				if !server.IsHost(name) {
 					return fmt.Errorf("--host %s: expected a name without scheme, port and path", name)
+				}
+			}
+			for _, origin := range o.Origins {
+				if err := server.ParseOrigin(origin); err != nil {
+					return fmt.Errorf("--cors: %w", err)
 				}
 			}
 			if o.base != "" {
@@ -104,6 +110,7 @@ to localhost, IP addresses, the host of --listen, the names in the certificate a
 	cli.Flags(cmd, "Address and users", func(f *pflag.FlagSet) {
 		f.StringVar(&o.listen, "listen", "127.0.0.1:8080", "`ADDRESS` and port to listen on;\nwithout an address, all addresses of this computer")
 		f.StringArrayVar(&o.Hosts, "host", nil, "`NAME` in URLs that the server answers to; repeatable;\nit answers to localhost, IP addresses, and the names of --listen and --tls-cert, too")
+		f.StringArrayVar(&o.Origins, "cors", nil, "`ORIGIN` whose pages may read archives, such as https://viewer.example,\nor * for all; repeatable; for viewers elsewhere (export --viewer)")
 		f.StringVar(&o.base, "base-url", "", "`URL` of the server behind a proxy, for catalogues; without it,\ntheir addresses are relative; its host is added as --host does")
 		f.StringVar(&o.auth, "auth", "", "`FILE` of the users who may read, with lines NAME:HASH of htpasswd -B;\nit is read again when it changes")
 		f.StringVar(&o.cert, "tls-cert", "", "`FILE` with the certificates of HTTPS, as PEM")

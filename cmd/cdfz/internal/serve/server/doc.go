@@ -46,6 +46,9 @@ type Options struct {
 	// Hosts are names of the server. Requests for others, other than localhost and IP
 	// addresses, get status 421: pages of other sites cannot read what is served here.
 	Hosts []string
+	// Origins are those whose pages may read what is served without a password: see ParseOrigin. Without any,
+	// pages of other sites read nothing.
+	Origins []string
 	// Base is the URL of the server, with a slash at its end, that the addresses in catalogues begin with. "" makes
 	// them relative.
 	Base string

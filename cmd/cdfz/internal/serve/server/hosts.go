@@ -87,6 +87,7 @@ func (s *Server) address(next http.Handler) http.Handler {
 			refuse(w, http.StatusMisdirectedRequest, strconv.QuoteToASCII(r.Host)+" is not a name of this server: cdfz serve --host NAME adds one")
 			return
 		}
+		s.share(h, r)
 		next.ServeHTTP(w, r)
 	})
 }
