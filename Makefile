@@ -67,9 +67,9 @@ js-wasm:
 
 js-pack:
 	.ci/deps js
-	mkdir -p bin
+	mkdir -p $(DIST)
 	cp LICENSE js/LICENSE
-	cd js && npm pack --silent --pack-destination ../bin
+	cd js && npm pack --silent --pack-destination "$(abspath $(DIST))"
 
 # Fewer collections of garbage, which take much of the time of the tests.
 TESTED := GOGC=400 $(GO) test -timeout 30m
