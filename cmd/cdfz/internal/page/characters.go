@@ -1,6 +1,7 @@
 package page
 
 import (
+	"io"
 	"net/http"
 	"strings"
 
@@ -30,7 +31,8 @@ func (h *Handler) characters(w http.ResponseWriter, r *http.Request, f *File, nu
 	b := make([]byte, min(v.Len, maxCharacters))
 	if len(b) > 0 {
 		// The values of characters are their bytes.
-		array, err := slab.New(v.Type, []int64{int64(len(b))}, f.Array(num).Values())
+		// The section hides that the values have blocks of another shape than this array.
+		array, err := slab.New(v.Type, []int64{int64(len(b))}, io.NewSectionReader(f.Array(num).Values(), 0, int64(len(b))))
 		if err == nil {
 			err = slab.ReadInto(r.Context(), array, b, slab.Sel{})
 		}

@@ -113,6 +113,25 @@ func TestPageLatin(t *testing.T) {
 	}
 }
 
+// TestPageCharacters checks that all rows of text are shown that an archive has in blocks of several.
+func TestPageCharacters(t *testing.T) {
+	const rows, width = 5000, 3
+	text := make([]byte, rows*width)
+	for i := range text {
+		text[i] = 'a' + byte(i*i%23)
+	}
+	h := &cdf3.Header{Version: cdf3.Classic, Dims: []cdf3.Dim{{Name: "row", Len: rows}, {Name: "w", Len: width}},
+		Vars: []cdf3.Var{{Name: "c", Type: cdf3.Char, DimIDs: []int{0, 1}}}}
+	require.NoError(t, h.Layout())
+	var image bytes.Buffer
+	require.NoError(t, cdf3.WriteFile(t.Context(), &image, h, func(int) cdf3.Data { return cdf3.Data{Values: bytes.NewReader(text), Len: int64(len(text))} }))
+	_, at := start(t, folder(t, map[string][]byte{"x.nc": image.Bytes()}), nil)
+	var c struct{ Lines []string }
+	require.NoError(t, json.Unmarshal([]byte(get(t, at+"/api/values/x.nc?var=0").body), &c))
+	require.Len(t, c.Lines, rows)
+	require.Equal(t, string(text), strings.Join(c.Lines, ""))
+}
+
 func TestPageData(t *testing.T) {
 	image, err := os.ReadFile("../../../../../testdata/classic/cdf2_climate.nc")
 	require.NoError(t, err)
