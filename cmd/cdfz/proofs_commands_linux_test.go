@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cdfz-format/cdfz/archive/volume"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 )
 
@@ -30,7 +31,7 @@ func (s *sequence) step() {
 	commands := []func(){
 		s.archive, s.archive, s.archive, s.archive, s.replaceChanged, s.revise, s.revise, s.revise, s.shard, s.shard, s.copies,
 		s.parallel, s.kill, s.receipts, s.restore, s.restore, s.copyOne, s.copyTree, s.repair, s.parity,
-		s.state, s.state, s.against, s.inRun,
+		s.state, s.state, s.against, s.inRun, s.pack, s.pack, s.repack, s.overVolume,
 	}
 	commands[s.r.IntN(len(commands))]()
 }
@@ -63,6 +64,44 @@ func (s *sequence) force(c *command) {
 			c.other = true
 		}
 	}
+}
+
+// packArgs returns a run of archive into volumes. It may replace nothing.
+func (s *sequence) packArgs() *command {
+	c := s.newArchive()
+	c.flag("--pack", s.pick([]string{"24K", "1G"}))
+	if s.oneIn(6) {
+		c.flag("-f")
+	}
+	s.proving(c, s.pick([]string{"p.jsonl", "q.jsonl"}), 2)
+	s.give(c)
+	c.flag("-o", s.spelled(s.pick([]string{"out", "second", "packed", s.anyPlace()}))+"/")
+	for range 1 + s.r.IntN(2) {
+		c.flag(s.spelled(s.anyTree()))
+	}
+	return c
+}
+
+func (s *sequence) pack() { s.command(s.packArgs()) }
+
+// repack packs a folder that may have archives and volumes.
+func (s *sequence) repack() {
+	s.command(&command{args: []string{"pack", "--size", "40K", "-o", s.spelled("packed") + "/", s.spelled(s.archives())}})
+}
+
+// overVolume tries to replace a volume.
+func (s *sequence) overVolume() {
+	from, to := s.oneOfBoth(), s.one(volume.Suffix)
+	if from == "" || to == "" {
+		return
+	}
+	c := &command{args: []string{s.pick([]string{"copy", "archive", "restore"}), "-f", "--replace-other"}}
+	if c.args[0] == "copy" {
+		c.flag(s.spelled(from), s.spelled(to))
+	} else {
+		c.flag("-o", s.spelled(to), s.spelled(from))
+	}
+	s.command(c)
 }
 
 // newArchive returns a run of archive.
@@ -421,8 +460,11 @@ func (s *sequence) wait(c *command, p *process, how string) {
 
 // anyRun returns a run of archive of any kind.
 func (s *sequence) anyRun() *command {
-	if s.oneIn(3) {
+	switch s.r.IntN(5) {
+	case 0, 1:
 		return s.replaceArgs()
+	case 2:
+		return s.packArgs()
 	}
 	return s.archiveArgs()
 }

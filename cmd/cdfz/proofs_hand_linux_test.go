@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/cdfz-format/cdfz/archive/volume"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 )
 
@@ -224,7 +225,7 @@ func (s *sequence) link() string {
 }
 
 func (s *sequence) damage() string {
-	name := s.one(fileio.Suffix)
+	name := s.one(s.pick([]string{fileio.Suffix, fileio.Suffix, volume.Suffix}))
 	if name == "" {
 		return ""
 	}

@@ -25,6 +25,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/archive/verify"
+	"github.com/cdfz-format/cdfz/archive/volume"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/internal/nstest"
 )
@@ -236,8 +237,53 @@ func (s *sequence) held() map[image][]holder {
 		if sum, isArchive := s.holds(b); sum != "" {
 			out[sum] = append(out[sum], holder{name, isArchive, idOf(st)})
 		}
+		for member, b := range s.members(name, b) {
+			if sum, isArchive := s.holds(b); sum != "" {
+				out[sum] = append(out[sum], holder{name + "/" + member, isArchive, idOf(st)})
+			}
+		}
 	})
 	return out
+}
+
+// members returns the files in a volume, by its index or its headers. There are none in other files.
+func (s *sequence) members(name string, b []byte) map[string][]byte {
+	if path.Ext(name) != volume.Suffix {
+		return nil
+	}
+	ctx := s.t.Context()
+	size := int64(len(b))
+	v, err := volume.Open(ctx, bytes.NewReader(b), size)
+	if err != nil {
+		if v, err = volume.Rebuild(ctx, bytes.NewReader(b), size, err); err != nil {
+			return nil
+		}
+	}
+	defer v.Close()
+	out := map[string][]byte{}
+	for e, err := range v.Members(ctx, "") {
+		if err != nil {
+			break
+		}
+		r, n, err := v.Contents(ctx, e)
+		if err != nil {
+			continue
+		}
+		text := make([]byte, n)
+		if _, err := r.ReadAt(text, 0); err == nil || err == io.EOF {
+			out[e.Path] = text
+		}
+	}
+	return out
+}
+
+// read reads a file, or a member of a volume.
+func (s *sequence) read(file string) ([]byte, error) {
+	if of, member, ok := strings.Cut(file, volume.Suffix+"/"); ok {
+		b, err := os.ReadFile(of + volume.Suffix)
+		return s.members(of+volume.Suffix, b)[member], err
+	}
+	return os.ReadFile(file)
 }
 
 // holds returns the image that a file holds, by its bytes, or "".
@@ -430,7 +476,7 @@ func (s *sequence) confirmed(name string) {
 		kept, err := filepath.Glob(strings.TrimSuffix(c.Archive, fileio.Suffix) + ".*" + fileio.Suffix)
 		require.NoError(s.t, err)
 		if !slices.ContainsFunc(append(kept, c.Archive), func(file string) bool {
-			b, err := os.ReadFile(file)
+			b, err := s.read(file)
 			sum, _ := s.holds(b)
 			return err == nil && sum == c.SHA256
 		}) {
