@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/archive/parity"
+	"github.com/cdfz-format/cdfz/testdata/seeds"
 )
 
 // memory is a file in memory that grows.
@@ -67,11 +68,11 @@ func TestBeside(t *testing.T) {
 // FuzzBeside checks that no file of parity panics, or takes memory for what it claims.
 func FuzzBeside(f *testing.F) {
 	beside := &memory{}
-	_, err := parity.AddBeside(f.Context(), bytes.NewReader(make([]byte, 5000)), 5000, beside, 5, nil)
+	_, err := parity.AddBeside(f.Context(), bytes.NewReader(make([]byte, 300)), 300, beside, 5, nil)
 	require.NoError(f, err)
-	f.Add(beside.b, 5000)
-	f.Add(beside.b, 10)
-	f.Add([]byte("cdfzpar\x01"), 0)
+	s := seeds.Of(f)
+	s.AddDamaged("beside", beside.b, 300)
+	s.Add("cut", beside.b, 10)
 	f.Fuzz(func(t *testing.T, b []byte, size int) {
 		size = max(0, min(size, 1<<16))
 		file := &memory{make([]byte, size)}

@@ -14,21 +14,24 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 )
 
-// hostileTar is a tar file that begins like a volume, without an index: headers that lead out, and links in circles.
-func hostileTar(tb testing.TB) []byte {
+// hostile are headers that lead out, and links in circles.
+var hostile = []tar.Header{
+	{Typeflag: tar.TypeReg, Name: "../out", Size: 1}, {Typeflag: tar.TypeReg, Name: "/root", Size: 1}, {Typeflag: tar.TypeReg, Name: "a/../../x", Size: 1},
+	{Typeflag: tar.TypeReg, Name: "a/./x", Size: 1}, {Typeflag: tar.TypeReg, Name: "a//x", Size: 1},
+	{Typeflag: tar.TypeLink, Name: "b1", Linkname: "b2"}, {Typeflag: tar.TypeLink, Name: "b2", Linkname: "b1"}, {Typeflag: tar.TypeLink, Name: "b3", Linkname: "b3"},
+	{Typeflag: tar.TypeLink, Name: "b4", Linkname: "../out"}, {Typeflag: tar.TypeLink, Name: "b5", Linkname: "c"},
+	{Typeflag: tar.TypeReg, Name: "c", Size: 1}, {Typeflag: tar.TypeLink, Name: "d", Linkname: "c"}, {Typeflag: tar.TypeLink, Name: "e", Linkname: "d"},
+	{Typeflag: tar.TypeDir, Name: "f/"}, {Typeflag: tar.TypeLink, Name: "g", Linkname: "f"},
+	{Typeflag: tar.TypeSymlink, Name: "h", Linkname: "h"}, {Typeflag: tar.TypeSymlink, Name: "i", Linkname: "../../etc/passwd"},
+	{Typeflag: tar.TypeChar, Name: "j"}, {Typeflag: tar.TypeFifo, Name: "k"},
+}
+
+// tarOf is a tar file that begins like a volume, without an index.
+func tarOf(tb testing.TB, headers []tar.Header) []byte {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
 	require.NoError(tb, w.WriteHeader(&tar.Header{Typeflag: tar.TypeXGlobalHeader, PAXRecords: map[string]string{"comment": comment}}))
-	for _, h := range []tar.Header{
-		{Typeflag: tar.TypeReg, Name: "../out", Size: 1}, {Typeflag: tar.TypeReg, Name: "/root", Size: 1}, {Typeflag: tar.TypeReg, Name: "a/../../x", Size: 1},
-		{Typeflag: tar.TypeReg, Name: "a/./x", Size: 1}, {Typeflag: tar.TypeReg, Name: "a//x", Size: 1},
-		{Typeflag: tar.TypeLink, Name: "b1", Linkname: "b2"}, {Typeflag: tar.TypeLink, Name: "b2", Linkname: "b1"}, {Typeflag: tar.TypeLink, Name: "b3", Linkname: "b3"},
-		{Typeflag: tar.TypeLink, Name: "b4", Linkname: "../out"}, {Typeflag: tar.TypeLink, Name: "b5", Linkname: "c"},
-		{Typeflag: tar.TypeReg, Name: "c", Size: 1}, {Typeflag: tar.TypeLink, Name: "d", Linkname: "c"}, {Typeflag: tar.TypeLink, Name: "e", Linkname: "d"},
-		{Typeflag: tar.TypeDir, Name: "f/"}, {Typeflag: tar.TypeLink, Name: "g", Linkname: "f"},
-		{Typeflag: tar.TypeSymlink, Name: "h", Linkname: "h"}, {Typeflag: tar.TypeSymlink, Name: "i", Linkname: "../../etc/passwd"},
-		{Typeflag: tar.TypeChar, Name: "j"}, {Typeflag: tar.TypeFifo, Name: "k"},
-	} {
+	for _, h := range headers {
 		h.Format, h.ModTime = tar.FormatPAX, time.Unix(1, 0)
 		require.NoError(tb, w.WriteHeader(&h))
 		if h.Size > 0 {
@@ -42,7 +45,7 @@ func hostileTar(tb testing.TB) []byte {
 
 // TestHostileHeaders reads headers that lead out of the volume, and links in circles: each is refused or left out.
 func TestHostileHeaders(t *testing.T) {
-	b := hostileTar(t)
+	b := tarOf(t, hostile)
 	v, err := Rebuild(t.Context(), bytes.NewReader(b), int64(len(b)), fault.ErrCorrupt)
 	require.NoError(t, err)
 	defer v.Close()
