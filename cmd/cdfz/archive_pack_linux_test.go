@@ -7,10 +7,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/johannesboyne/gofakes3"
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/archive/volume"
@@ -161,5 +163,101 @@ func TestArchivePackKilled(t *testing.T) {
 				require.Equal(t, want, got, name)
 			}
 		})
+	}
+}
+
+// TestArchivePackNames archives files with names of every kind into volumes: any bytes, names as long as file systems take, and
+// paths that no program can open at once.
+func TestArchivePackNames(t *testing.T) {
+	image, err := os.ReadFile("../../testdata/classic/cdf1_bits.nc")
+	require.NoError(t, err)
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.Mkdir("data", 0o755))
+	names := []string{"a\nb.nc", "bad\xff\xfe.nc", strings.Repeat("n", 252) + ".nc", "-rf.nc", "a b%c?.nc", "ö=日本.nc", `q"'\.nc`}
+	for i, name := range names {
+		b := append(slices.Clone(image), byte(i)) // each is another file
+		require.NoError(t, os.WriteFile("data/"+name, b, 0o644))
+	}
+	deep := func(make bool) *os.Root { // a path of more than 4096 bytes
+		dir := "data"
+		if !make {
+			dir = "back"
+		}
+		in, err := os.OpenRoot(dir)
+		require.NoError(t, err)
+		for range 20 {
+			part := strings.Repeat("d", 240)
+			if make {
+				require.NoError(t, in.Mkdir(part, 0o755))
+			}
+			next, err := in.OpenRoot(part)
+			require.NoError(t, err)
+			in.Close()
+			in = next
+		}
+		return in
+	}
+	in := deep(true)
+	require.NoError(t, in.WriteFile("deep.nc", image, 0o644))
+	in.Close()
+	mustRun(t, "archive", "-q", "--pack", "1G", "-o", "vol/", "data")
+	mustRun(t, "archive", "-q", "--whole", "--pack", "1G", "-o", "whole/", "data")
+	mustRun(t, "verify", "-q", "vol/")
+	require.Contains(t, mustRun(t, "archive", "--pack", "1G", "-o", "vol/", "data"), "; 0 new volumes")
+	for _, vol := range []string{"vol/", "whole/"} {
+		require.NoError(t, os.RemoveAll("back"))
+		mustRun(t, "restore", "-q", "-o", "back/", vol)
+		for i, name := range names {
+			b, err := os.ReadFile("back/" + name)
+			require.NoError(t, err)
+			require.Equal(t, append(slices.Clone(image), byte(i)), b, "%q", name)
+		}
+		in := deep(false)
+		b, err := in.ReadFile("deep.nc")
+		in.Close()
+		require.NoError(t, err)
+		require.Equal(t, image, b)
+	}
+}
+
+// TestArchivePackUploadKilled kills runs that archive into volumes in a store: each object is a complete volume, and the same
+// command does the rest.
+func TestArchivePackUploadKilled(t *testing.T) {
+	images, err := filepath.Glob("../../testdata/classic/cdf?_bits.nc")
+	require.NoError(t, err)
+	for i := range images {
+		images[i], err = filepath.Abs(images[i])
+		require.NoError(t, err)
+	}
+	s := newBucket(t)
+	require.NoError(t, os.Mkdir("tmp", 0o700))
+	wholeFiles(t, "data", 40, images)
+	args := []string{"archive", "-q", "--pack", "24K", "--receipts", "r.jsonl", "-o", "s3://bucket/vol/", "data"}
+	random := rand.New(rand.NewPCG(5, 6))
+	for range 12 {
+		done := killed(t, random, "tmp", 400*time.Millisecond, args...)
+		list, err := s.back.ListBucket("bucket", &gofakes3.Prefix{}, gofakes3.ListBucketPage{})
+		require.NoError(t, err)
+		for _, o := range list.Contents {
+			b := object(t, s, o.Key)
+			v, err := volume.Open(t.Context(), bytes.NewReader(b), int64(len(b)))
+			require.NoError(t, err, o.Key)
+			require.NoError(t, v.Check(t.Context()))
+		}
+		if done {
+			break
+		}
+	}
+	s.done(args...)
+	require.Contains(t, s.done("receipts", "r.jsonl"), " 0 failed")
+	s.done("restore", "-q", "-o", "back/", "s3://bucket/vol/")
+	sources, err := filepath.Glob("data/*/*.nc")
+	require.NoError(t, err)
+	for _, name := range sources {
+		want, err := os.ReadFile(name)
+		require.NoError(t, err)
+		got, err := os.ReadFile("back" + strings.TrimPrefix(name, "data"))
+		require.NoError(t, err)
+		require.Equal(t, want, got, name)
 	}
 }
