@@ -206,7 +206,8 @@ func (p *packs) settle(ctx context.Context, v *archiver) {
 	if len(list) == 0 {
 		return
 	}
-	// What is complete gets its line and its receipt, also if the run was stopped meanwhile; sources stay then.
+	// Without receipts, what is complete gets its line in the log, also if the run was stopped meanwhile. Receipts are
+	// written by the next run then.
 	if v.proof.file == nil {
 		ctx = context.WithoutCancel(ctx)
 	}
