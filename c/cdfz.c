@@ -13,6 +13,7 @@
  *	cdfz_archive.h   an open archive, its errors and its bytes
  *	cdfz_blocks.h    the index (section 6), and decoding of blocks
  *	cdfz_front.h     the end (section 4), manifest, plan and netCDF header of an archive
+ *	cdfz_volume.h    members of volumes (docs/volumes.md)
  *	cdfz_image.h     bytes of the image (section 11)
  *	cdfz_slab.h      selected bytes of a variable (section 12)
  *	cdfz_convert.h   numbers of other types
@@ -33,6 +34,7 @@
 #include "cdfz_front.h"
 #include "cdfz_sha256.h"
 #include "cdfz_slab.h"
+#include "cdfz_volume.h"
 
 enum {
 	PIECE = 1 << 22, /* bytes of the image that cdfz_restore makes at once, or more */
@@ -219,27 +221,155 @@ cdfz_status cdfz_open(cdfz_archive **to, const cdfz_source *source, const cdfz_o
 	return CDFZ_OK;
 }
 
-cdfz_status cdfz_open_path(cdfz_archive **to, const char *path, const cdfz_options *options, cdfz_error *e)
+/* A part of another source. */
+typedef struct {
+	cdfz_source whole;
+	uint64_t off;
+} part_source;
+
+static ptrdiff_t part_read(void *context, void *buffer, size_t size, uint64_t offset)
 {
+	part_source *p = context;
+	return p->whole.read(p->whole.context, buffer, size, p->off + offset);
+}
+
+static void part_close(void *context)
+{
+	part_source *p = context;
+	if (p->whole.close != NULL)
+		p->whole.close(p->whole.context);
+	free(p);
+}
+
+/* Opens a member of a volume, as cdfz_open_member. *found is false, and the result CDFZ_OK, for another file. */
+static cdfz_status open_member(cdfz_archive **to, const cdfz_source *source, path member, const cdfz_options *options, bool *found,
+	cdfz_error *e)
+{
+	const cdfz_archive whole = {.source = *source};
+	uint64_t off = 0, size = 0;
+	volume v = {0};
+	*to = NULL;
+	*found = true;
+	cdfz_status status = source->size > MOST ? fail(&whole, e, CDFZ_ARGUMENT, nowhere, "the source has more than 2^63 - 1 bytes") :
+		volume_open(&v, &whole, found, e);
+	if (status == CDFZ_OK && *found)
+		status = volume_find(&v, member, &off, &size, e);
+	volume_close(&v);
+	part_source *p = NULL;
+	char *name = NULL;
+	if (status == CDFZ_OK && *found) {
+		size_t length = source->name ? strlen(source->name) : 0;
+		p = malloc(sizeof *p);
+		name = malloc(length + 1 + member.size + 1);
+		if (p == NULL || name == NULL)
+			status = no_memory(&whole, e);
+		else {
+			if (length > 0)
+				memcpy(name, source->name, length);
+			name[length] = '/';
+			memcpy(name + length + 1, member.bytes, member.size);
+			name[length + 1 + member.size] = 0;
+		}
+	}
+	if (status != CDFZ_OK || !*found) {
+		if (source->close != NULL)
+			source->close(source->context);
+		free(p);
+	} else {
+		*p = (part_source){*source, off};
+		cdfz_source part = {part_read, part_close, p, size, source->name ? name : name + 1};
+		status = cdfz_open(to, &part, options, e);
+	}
+	free(name);
+	return status;
+}
+
+cdfz_status cdfz_open_member(cdfz_archive **to, const cdfz_source *source, const char *member, const cdfz_options *options, cdfz_error *e)
+{
+	const cdfz_archive whole = {.source = *source};
+	bool found;
+	cdfz_status status = open_member(to, source, (path){member, strlen(member)}, options, &found, e);
+	return status == CDFZ_OK && !found ? fail(&whole, e, CDFZ_NOT_ARCHIVE, nowhere, "it is no volume") : status;
+}
+
+/* Opens a regular file. Returns CDFZ_OK, or an error of the archive, which has its path. */
+static cdfz_status open_file(const cdfz_archive *unopened, cdfz_source *to, int *number, cdfz_error *e)
+{
+	const char *name = unopened->source.name;
 	struct stat s;
 	file_source *f = malloc(sizeof *f);
-	*to = NULL;
-	const cdfz_archive unopened = {.source.name = path};
+	*number = 0;
 	if (f == NULL)
-		return no_memory(&unopened, e);
+		return no_memory(unopened, e);
 	errno = 0;
-	f->file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe without a writer would block */
+	f->file = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe without a writer would block */
 	if (f->file < 0 || fstat(f->file, &s) != 0 || !S_ISREG(s.st_mode)) {
 		char why[80];
-		cdfz_status status = fail(&unopened, e, CDFZ_SOURCE, nowhere, "%s",
+		*number = errno;
+		cdfz_status status = fail(unopened, e, CDFZ_SOURCE, nowhere, "%s",
 			errno != 0 ? error_text(errno, why, sizeof why) : "it is no regular file");
 		if (f->file >= 0)
 			close(f->file);
 		free(f);
 		return status;
 	}
-	cdfz_source source = {file_read, file_close, f, (uint64_t)s.st_size, path};
-	return cdfz_open(to, &source, options, e);
+	*to = (cdfz_source){file_read, file_close, f, (uint64_t)s.st_size, name};
+	return CDFZ_OK;
+}
+
+/* Opens a path that leads into a volume, such as vol/0001.tar/1987/tas.nc.cdfz. A folder may have such a name, too.
+ * *found is false, and the result CDFZ_OK, if there is no volume. */
+static cdfz_status open_path_in_volume(cdfz_archive **to, const char *name, const cdfz_options *options, bool *found, cdfz_error *e)
+{
+	static const char suffix[] = ".tar/";
+	*found = false;
+	for (const char *at = name; (at = strstr(at, suffix)) != NULL;) {
+		at += strlen(suffix) - 1;
+		const char *member = at + strspn(at, "/");
+		struct stat s;
+		cdfz_source source;
+		int number;
+		if (*member == 0)
+			break;
+		char *file = strndup(name, (size_t)(at - name));
+		const cdfz_archive unopened = {.source.name = file};
+		cdfz_status status = CDFZ_OK;
+		if (file == NULL)
+			status = no_memory(&unopened, e);
+		else if (stat(file, &s) == 0 && S_ISREG(s.st_mode)) {
+			status = open_file(&unopened, &source, &number, e);
+			if (status == CDFZ_OK)
+				status = open_member(to, &source, (path){member, strlen(member)}, options, found, e);
+		}
+		free(file);
+		if (*found || status != CDFZ_OK) {
+			*found = true;
+			return status;
+		}
+	}
+	return CDFZ_OK;
+}
+
+cdfz_status cdfz_open_path(cdfz_archive **to, const char *name, const cdfz_options *options, cdfz_error *e)
+{
+	const cdfz_archive unopened = {.source.name = name};
+	cdfz_source source;
+	int number;
+	bool found;
+	*to = NULL;
+	cdfz_status status = open_file(&unopened, &source, &number, e);
+	if (status == CDFZ_OK)
+		return cdfz_open(to, &source, options, e);
+	if (number == ENOTDIR) {
+		cdfz_error why;
+		cdfz_status other = open_path_in_volume(to, name, options, &found, &why);
+		if (found) {
+			if (e != NULL && other != CDFZ_OK)
+				*e = why;
+			return other;
+		}
+	}
+	return status;
 }
 
 void cdfz_close(cdfz_archive *a)

@@ -23,7 +23,8 @@
  * an archive from one thread at a time. After fork, the child may use the archives of its
  * parent, unless another thread was inside of a function of this library.
  *
- * Memory. Opening an archive of n bytes takes at most 64 MiB + 8 n. A read takes the stored
+ * Memory. Opening an archive of n bytes takes at most 64 MiB + 8 n, and finding it in a volume as much as the index
+ * of that has bytes. A read takes the stored
  * and the decoded bytes of a block, those before and after one of its filters (section 13
  * bounds them), and scratch memory of lorenz, of which all archives together keep up to 64 MiB
  * for the next read. The cache takes what cdfz_options say. Bytes of unknown origin are safe:
@@ -103,8 +104,16 @@ typedef struct cdfz_archive cdfz_archive;
 CDFZ_API cdfz_status cdfz_open(cdfz_archive **a, const cdfz_source *source, const cdfz_options *options,
 	cdfz_error *error);
 
-/* Opens the archive at a path, which all errors name. Needs POSIX. */
+/* Opens the archive at a path, which all errors name. The path may lead into a volume (docs/volumes.md), as
+ * vol/0001.tar/1987/tas.nc.cdfz. Needs POSIX. */
 CDFZ_API cdfz_status cdfz_open_path(cdfz_archive **a, const char *path, const cdfz_options *options, cdfz_error *error);
+
+/* Opens the archive that a path leads to in a volume, over links, such as 1987/tas.nc.cdfz. The source is that of
+ * the volume, and is used and closed as with cdfz_open. Finding the member reads the end of the volume and some blocks
+ * of its index. A file that is no volume is CDFZ_NOT_ARCHIVE, a path without an archive CDFZ_SOURCE. Without its end, a
+ * volume is damaged. */
+CDFZ_API cdfz_status cdfz_open_member(cdfz_archive **a, const cdfz_source *volume, const char *member, const cdfz_options *options,
+	cdfz_error *error);
 
 /* Closes an archive, and its source. Does nothing with NULL. */
 CDFZ_API void cdfz_close(cdfz_archive *a);

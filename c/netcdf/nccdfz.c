@@ -199,6 +199,8 @@ static void choose_chunk(const char *path, size_t *chunk)
 		*chunk = (*chunk + sizeof(double) - 1) & ~(sizeof(double) - 1);
 }
 
+static int in_slot(const char *path);
+
 static int udf_open(const char *path, int mode, int basepe, size_t *chunk, void *parameters, const NC_Dispatch *table, int ncid)
 {
 	(void)table;
@@ -216,9 +218,9 @@ static int udf_open(const char *path, int mode, int basepe, size_t *chunk, void 
 		release(f);
 		return status;
 	}
-	/* The mode that a classic file has, which is not NC_NETCDF4, as for all user-defined formats. */
+	/* The mode that a classic file has, which is not NC_NETCDF4, as for all user-defined formats, and has no slot. */
 	int version = cdfz_get_info(f->archive)->version;
-	f->mode = (mode & ~NC_NETCDF4) | (version == 2 ? NC_64BIT_OFFSET : version == 5 ? NC_64BIT_DATA : 0);
+	f->mode = (mode & ~(NC_NETCDF4 | in_slot(path))) | (version == 2 ? NC_64BIT_OFFSET : version == 5 ? NC_64BIT_DATA : 0);
 	if (chunk != NULL)
 		choose_chunk(path, chunk);
 	f->next = *bucket(ncid);
@@ -677,6 +679,25 @@ static int register_format(void)
 	return netcdf.def_user_format(slots[slot].flag, &table, "PK\3\4");
 }
 
+/* Returns the flag of the slot that the format has if the path leads into a volume, such as vol/0001.tar/1987/tas.nc.cdfz,
+ * else 0. netCDF-C cannot look at the first bytes of that, and with the flag it does not try to. */
+static int in_slot(const char *path)
+{
+	NC_Dispatch *found;
+	bool inside = false;
+	for (const char *at = path; !inside && at != NULL && (at = strstr(at, ".tar/")) != NULL;) {
+		struct stat s;
+		at += strlen(".tar");
+		char *file = strndup(path, (size_t)(at - path));
+		inside = file != NULL && stat(file, &s) == 0 && S_ISREG(s.st_mode);
+		free(file);
+	}
+	for (int i = 0; inside && i < SLOTS; i++)
+		if (slot_table(i, &found) && found == &table)
+			return slots[i].flag;
+	return 0;
+}
+
 /* Finds netCDF-C among the libraries that are loaded, that of the caller first, and registers the
  * format. Returns a number of netCDF-C. For .ncrc files of netCDF-C 4.10 whose INIT functions
  * register formats themselves, and for programs that load this library. */
@@ -712,8 +733,9 @@ static int told(const char *path, int status)
 	return status;
 }
 
-/* Defines a function of netCDF-C that registers the format and calls the one that the caller means. */
-#define BEFORE(name, parameters, arguments, path) \
+/* Defines a function of netCDF-C that registers the format and calls the one that the caller means. before is what
+ * is done with the arguments then. */
+#define BEFORE(name, parameters, arguments, path, before) \
 	CDFZ_API int name parameters; \
 	int name parameters \
 	{ \
@@ -727,12 +749,14 @@ static int told(const char *path, int status)
 		} \
 		if (last.found == NULL) \
 			return NC_ENOTBUILT; \
-		if (last.bound) \
+		if (last.bound) { \
 			(void)register_format(); \
+			before; \
+		} \
 		memcpy(&real, &last.found, sizeof real); \
 		return told(path, real arguments); \
 	}
 
-BEFORE(nc_initialize, (void), (), NULL)
-BEFORE(nc_open, (const char *path, int mode, int *id), (path, mode, id), path)
-BEFORE(nc__open, (const char *path, int mode, size_t *chunk, int *id), (path, mode, chunk, id), path)
+BEFORE(nc_initialize, (void), (), NULL, )
+BEFORE(nc_open, (const char *path, int mode, int *id), (path, mode, id), path, mode |= in_slot(path))
+BEFORE(nc__open, (const char *path, int mode, size_t *chunk, int *id), (path, mode, chunk, id), path, mode |= in_slot(path))

@@ -3,6 +3,7 @@
  * numbers are little-endian. A request is a letter and what follows it:
  *
  *	o  open     uint64 cache, uint64 size, that many bytes
+ *	m  member   the same for a volume, then uint32 length and the path of a member, which is opened
  *	r  restore  nothing
  *	p  part     uint64 offset, uint64 size: bytes of the image
  *	v  values   int64 variable, uint64 size of the answer, byte order, uint32 rank, then
@@ -145,7 +146,8 @@ int main(void)
 		e.text[0] = 0;
 		out_size = 0;
 		switch (request) {
-		case 'o': {
+		case 'o':
+		case 'm': {
 			cdfz_options options = {(size_t)number(), 0};
 			cdfz_close(a);
 			free(bytes);
@@ -154,7 +156,18 @@ int main(void)
 			bytes = allocate(length);
 			get(bytes, length);
 			cdfz_source source = {read_bytes, NULL, NULL, length, NULL};
-			status = cdfz_open(&a, &source, &options, &e);
+			if (request == 'o') {
+				status = cdfz_open(&a, &source, &options, &e);
+				break;
+			}
+			uint64_t size;
+			if (!get_little(&size, 4))
+				return 1;
+			char *path = allocate(size + 1);
+			get(path, size);
+			path[size] = 0;
+			status = cdfz_open_member(&a, &source, path, &options, &e);
+			free(path);
 			break;
 		}
 		case 'r':
