@@ -547,33 +547,51 @@ static cdfz_status volume_regular(const volume *v, path name, entry *to, cdfz_er
 /* A path that is followed. */
 typedef struct {
 	entry now;
-	char done[2 * MOST_PATH];                    /* the folders so far, without links */
-	char rest[(MOST_LINKS + 2) * (MOST_PATH + 1)]; /* what follows, at its end */
+	char done[MOST_PATH];    /* the folders so far, without links */
+	size_t done_size, parts; /* parts: that were looked at */
+	char *text;              /* of rest; is to be freed */
+	path rest;               /* what follows */
+	unsigned links;
 } trail;
+
+/* Puts a text before what follows, with a slash between. */
+static bool trail_put(trail *t, const char *bytes, size_t size)
+{
+	size_t slash = t->rest.size > 0;
+	char *more = malloc(size + slash + t->rest.size + 1);
+	if (more == NULL)
+		return false;
+	memcpy(more, bytes, size);
+	if (slash) {
+		more[size] = '/';
+		memcpy(more + size + 1, t->rest.bytes, t->rest.size);
+	}
+	t->rest = (path){more, size + slash + t->rest.size};
+	free(t->text);
+	t->text = more;
+	return true;
+}
 
 /* Finds the file that a path leads to, over links. */
 static cdfz_status follow(const volume *v, path name, trail *t, cdfz_error *e)
 {
-	size_t done = 0, links = 0, parts = 0;
-	char *end = t->rest + sizeof t->rest;
 	if (name.size > MOST_PATH)
 		return not_there(v, name, missing, e);
-	path rest = {end - name.size, name.size};
-	memcpy(end - name.size, name.bytes, name.size);
-	while (rest.size > 0) {
-		path after, part = path_cut(rest, &after);
-		rest = after;
+	if (!trail_put(t, name.bytes, name.size))
+		return no_memory(v->whole, e);
+	while (t->rest.size > 0) {
+		path part = path_cut(t->rest, &t->rest);
 		if (path_is(part, "..")) {
-			if (done == 0)
+			if (t->done_size == 0)
 				return not_there(v, name, "it leads out of the volume", e);
-			while (done > 0 && t->done[--done] != '/')
+			while (t->done_size > 0 && t->done[--t->done_size] != '/')
 				;
 		}
 		if (path_is_hidden(part))
 			continue;
-		if (++parts > MOST_PARTS || done + 1 + part.size > MOST_PATH)
+		size_t at = t->done_size;
+		if (++t->parts > MOST_PARTS || at + 1 + part.size > MOST_PATH)
 			return not_there(v, name, missing, e);
-		size_t at = done;
 		if (at > 0)
 			t->done[at++] = '/';
 		memcpy(t->done + at, part.bytes, part.size);
@@ -582,24 +600,19 @@ static cdfz_status follow(const volume *v, path name, trail *t, cdfz_error *e)
 		if (status != CDFZ_OK)
 			return status;
 		if (t->now.kind == '2') {
-			if (++links > MOST_LINKS)
+			if (++t->links > MOST_LINKS)
 				return not_there(v, name, "too many symbolic links", e);
 			if (t->now.target[0] == '/')
 				return not_there(v, name, "it leads out of the volume", e);
-			/* The target is put before what follows, which is at the end: there is room for the target of each link. */
-			char *p = end - rest.size;
-			if (rest.size > 0)
-				*--p = '/';
-			p -= t->now.target_size;
-			memcpy(p, t->now.target, t->now.target_size);
-			rest = (path){p, (size_t)(end - p)};
+			if (!trail_put(t, t->now.target, t->now.target_size))
+				return no_memory(v->whole, e);
 			continue;
 		}
-		if (rest.size == 0)
+		if (t->rest.size == 0)
 			return volume_regular(v, here, &t->now, e);
 		if (t->now.kind != '5')
 			return not_there(v, name, "a file is in the place of a folder", e);
-		done = here.size;
+		t->done_size = here.size;
 	}
 	return not_there(v, name, "it is a folder", e);
 }
@@ -607,7 +620,7 @@ static cdfz_status follow(const volume *v, path name, trail *t, cdfz_error *e)
 /* Finds the contents of a member of a volume. */
 static cdfz_status volume_find(const volume *v, path name, uint64_t *off, uint64_t *size, cdfz_error *e)
 {
-	trail *t = malloc(sizeof *t);
+	trail *t = calloc(1, sizeof *t);
 	if (t == NULL)
 		return no_memory(v->whole, e);
 	cdfz_status status = follow(v, name, t, e);
@@ -615,6 +628,7 @@ static cdfz_status volume_find(const volume *v, path name, uint64_t *off, uint64
 		*off = t->now.off;
 		*size = t->now.size;
 	}
+	free(t->text);
 	free(t);
 	return status;
 }
