@@ -77,6 +77,8 @@ func checkFlags(ours map[string]bool) error {
 	switch {
 	case err != nil:
 		return err
+	case job.Verb == "pack" && (set["large"] || set["catalogue"] || set["dry_run"] || set["dry-run"]):
+		return usage("-large, -catalogue and -dry_run are not for pack")
 	case set["null"] && job.List == "":
 		return usage("-null is about the names of -list")
 	case job.DryRun && job.Catalogue:
@@ -134,7 +136,12 @@ func checkArgs(ctx context.Context, j *fleet.Job) error {
 		}
 	}
 	// cdfz checks its command line before it reads the list, which is empty here.
-	cmd := exec.CommandContext(ctx, j.Program, j.Probe()...)
+	empty, err := os.MkdirTemp("", "cdfz-fleet")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(empty)
+	cmd := exec.CommandContext(ctx, j.Program, j.Probe(empty)...)
 	var msg bytes.Buffer
 	cmd.Stdin, cmd.Stderr = strings.NewReader(""), &msg
 	if err := cmd.Run(); cmd.ProcessState == nil {

@@ -1,6 +1,7 @@
-// Cdfz-fleet archives, verifies or restores many files with a pipeline of Apache Beam:
+// Cdfz-fleet archives, verifies or restores many files with a pipeline of Apache Beam, or packs archives into volumes:
 //
 //	cdfz-fleet archive -source data/ -o archives/ -dir jobs/
+//	cdfz-fleet pack -source archives/ -o vol/ -dir jobs/ -shards 8 -- --size 100G
 //
 // docs/fleet.md describes it. It needs the program cdfz on every worker.
 package main
@@ -61,7 +62,7 @@ func init() {
 	flag.StringVar(&job.Target, "o", "", "folder or s3://BUCKET/PREFIX/ of the results")
 	flag.StringVar(&job.Dir, "dir", "", "folder that all workers see, for receipts, logs and parts of the catalogue")
 	flag.StringVar(&job.Failures, "failures", "", "file for what could not be done (default DIR/failures-RUN.jsonl)")
-	flag.IntVar(&job.Shards, "shards", 1000, "number of shards")
+	flag.IntVar(&job.Shards, "shards", 1000, "number of shards; each that is packed has volumes of its own")
 	flag.Int64Var(&job.Large, "large", 1<<30, "a file of so many bytes is a shard of its own")
 	flag.BoolVar(&job.Catalogue, "catalogue", false, "make a part of a catalogue for each shard")
 	flag.StringVar(&job.Program, "cdfz", "cdfz", "the program cdfz on the workers")
@@ -71,7 +72,7 @@ func init() {
 	flag.BoolVar(&job.DryRun, "dry-run", false, "the same as -dry_run")
 	flag.DurationVar(&job.Wait, "wait", time.Second, "longest pause before the second attempt, which doubles six times at most")
 	flag.Usage = func() {
-		fmt.Fprint(os.Stderr, "usage: cdfz-fleet archive|verify|restore [flags] [-- further arguments of cdfz]\n")
+		fmt.Fprint(os.Stderr, "usage: cdfz-fleet archive|verify|restore|pack [flags] [-- further arguments of cdfz]\n")
 		flag.PrintDefaults()
 	}
 }

@@ -262,6 +262,66 @@ func TestPipelines(t *testing.T) {
 	require.Len(t, lines(t, filepath.Join(dir, "f3")), 2)
 }
 
+// TestPack archives a tree, packs the archives in shards, and restores it from the volumes.
+func TestPack(t *testing.T) {
+	dir := t.TempDir()
+	want := tree(t, dir, 60)
+	_, code, msg := run1(t, dir, "archive", "-source", "data", "-o", "arch", "-dir", "jobs", "-shards", "5")
+	require.Zero(t, code, msg)
+	sum, code, msg := run1(t, dir, "pack", "-source", "arch", "-o", "vol", "-dir", "jobs", "-shards", "3", "--", "--size", "100k")
+	require.Zero(t, code, msg)
+	require.EqualValues(t, 3, sum.Shards)
+	require.EqualValues(t, 3, sum.Starts)
+	volumes := sums(t, filepath.Join(dir, "vol"))
+	require.EqualValues(t, len(volumes), sum.Volumes)
+	require.Greater(t, len(volumes), 3)
+	for name := range volumes {
+		require.Regexp(t, `^[123]-of-3-\d{4}\.tar$`, name)
+	}
+	command(t, dir, "verify", "-q", "vol")
+	command(t, dir, "restore", "-q", "-o", "back/", "vol/")
+	require.Equal(t, want, sums(t, filepath.Join(dir, "back")))
+
+	// Again: nothing is packed twice. What is added is.
+	again, code, msg := run1(t, dir, "pack", "-source", "arch", "-o", "vol", "-dir", "jobs", "-shards", "3", "--", "--size", "100k")
+	require.Zero(t, code, msg)
+	require.Zero(t, again.Volumes)
+	require.EqualValues(t, len(want), again.Unchanged-folders(t, filepath.Join(dir, "arch")))
+	require.Equal(t, volumes, sums(t, filepath.Join(dir, "vol")))
+	require.NoError(t, os.Rename(filepath.Join(dir, "arch", "0000"), filepath.Join(dir, "arch", "1000")))
+	again, code, msg = run1(t, dir, "pack", "-source", "arch", "-o", "vol", "-dir", "jobs", "-shards", "3", "--", "--size", "100k")
+	require.Zero(t, code, msg)
+	require.Positive(t, again.Volumes)
+
+	// What cannot be packed is a failure of its shard, which is tried twice.
+	require.NoError(t, exec.Command("mkfifo", filepath.Join(dir, "arch", "fifo")).Run())
+	bad, code, msg := run1(t, dir, "pack", "-source", "arch", "-o", "vol", "-dir", "jobs", "-shards", "3")
+	require.Equal(t, 4, code, msg)
+	require.EqualValues(t, 1, bad.Lasting)
+	require.EqualValues(t, 4, bad.Starts)
+	var failed map[string]any
+	for _, l := range lines(t, filepath.Join(dir, "jobs", "failures-*.jsonl")) {
+		if l["kind"] != nil {
+			failed = l
+		}
+	}
+	require.Contains(t, failed["reason"], "FIFO")
+	require.Contains(t, failed["source"], "/arch/ --shard ")
+}
+
+// folders counts the folders below a folder.
+func folders(t *testing.T, dir string) (n int64) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && p != dir {
+			n++
+		}
+		return err
+	})
+	require.NoError(t, err)
+	return n
+}
+
 func receiptsOf(t *testing.T, dir string) []string {
 	names, err := filepath.Glob(filepath.Join(dir, "jobs", "*.receipts.jsonl"))
 	require.NoError(t, err)
@@ -274,7 +334,14 @@ func TestUsage(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "jobs"), 0o777))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "jobs", "00001-of-00005.archive.jsonl"), nil, 0o666))
 	for _, c := range []struct{ args, want string }{
-		{"pack -dir d", "expected verb archive, verify or restore"},
+		{"package -dir d", "expected verb archive, verify, restore or pack"},
+		{"pack -dir d", "pack needs a target"},
+		{"pack -source s3://bucket/x/ -o out -dir d", "pack needs a folder"},
+		{"pack -list x -o out -dir d", "pack takes no list"},
+		{"pack -o out -dir d -shards 65537", "expected 1 to 65536 shards to pack"},
+		{"pack -o out -dir d -catalogue", "not for pack"},
+		{"pack -o out -dir d -- --size 1", "--size"},
+		{"pack -o out -dir d -- --shard 1/2", "--shard: "},
 		{"archive -dir d", "needs a target"},
 		{"archive -o out", "Dir, Failures"},
 		{"archive -o out -dir d -shards 0", "expected 1 to 99999 shards"},

@@ -41,17 +41,18 @@ var (
 
 // Summary is what a pipeline, or a part of it, has done.
 type Summary struct {
-	Files        int64            `json:"files"`         // done in this run
-	Unchanged    int64            `json:"unchanged"`     // done before
-	Other        int64            `json:"other"`         // no files for the verb, in a folder without a list
-	Failed       int64            `json:"failed"`        // sum of Failures
-	Failures     map[string]int64 `json:"failures"`      // by kind
-	Damaged      int64            `json:"damaged"`       // failures with exit code 3 of cdfz
-	Lasting      int64            `json:"lasting"`       // failures with exit code 4: they will come again
-	Planned      int64            `json:"planned"`       // would be done, in a dry run; Bytes and ArchiveBytes are theirs
-	Bytes        int64            `json:"bytes"`         // of the netCDF files that are done
-	ArchiveBytes int64            `json:"archive_bytes"` // of their archives
-	Ratio        float64          `json:"ratio"`         // 0 without files
+	Files        int64            `json:"files"`             // done in this run
+	Unchanged    int64            `json:"unchanged"`         // done before
+	Other        int64            `json:"other"`             // no files for the verb, in a folder without a list
+	Failed       int64            `json:"failed"`            // sum of Failures
+	Failures     map[string]int64 `json:"failures"`          // by kind
+	Damaged      int64            `json:"damaged"`           // failures with exit code 3 of cdfz
+	Lasting      int64            `json:"lasting"`           // failures with exit code 4: they will come again
+	Planned      int64            `json:"planned"`           // would be done, in a dry run; Bytes and ArchiveBytes are theirs
+	Bytes        int64            `json:"bytes"`             // of the netCDF files that are done
+	ArchiveBytes int64            `json:"archive_bytes"`     // of their archives, or of volumes
+	Volumes      int64            `json:"volumes,omitempty"` // that were packed; Files are their members then
+	Ratio        float64          `json:"ratio"`             // 0 without files
 	Shards       int64            `json:"shards"`
 	Starts       int64            `json:"starts"`        // of cdfz for them
 	LargestShard int64            `json:"largest_shard"` // bytes of files
@@ -98,13 +99,14 @@ func (s *Summary) add(t *Summary) {
 	s.Planned += t.Planned
 	s.Bytes += t.Bytes
 	s.ArchiveBytes += t.ArchiveBytes
+	s.Volumes += t.Volumes
 	s.Shards += t.Shards
 	s.Starts += t.Starts
 	s.LargestShard = max(s.LargestShard, t.LargestShard)
 	for kind, n := range t.Failures {
 		s.Failures[kind] += n
 	}
-	if s.ArchiveBytes > 0 {
+	if s.ArchiveBytes > 0 && s.Bytes > 0 {
 		s.Ratio = float64(s.Bytes) / float64(s.ArchiveBytes)
 	}
 }

@@ -1,6 +1,7 @@
 // Package fleet runs cdfz over many files as a pipeline of Apache Beam:
 //
 //	list -> shards -> cdfz archive, verify or restore -> receipts, catalogue, failures
+//	shards -> cdfz pack -> volumes, failures
 //
 // A shard is a set of files, and the unit of work: a worker starts the program cdfz once for it, and
 // again if it was killed or could not read or write. Small files are in a shard by their names, each
@@ -31,7 +32,7 @@ var ErrJob = errors.New("unusable job")
 
 // Job is the work of a pipeline. It is sent to the workers as JSON.
 type Job struct {
-	// Verb is "archive", "verify" or "restore".
+	// Verb is "archive", "verify", "restore" or "pack".
 	Verb string
 	// Source is a folder or a prefix of an object store, s3://BUCKET/PREFIX/. Without List, all files
 	// below it are taken: those that end in .cdfz to verify and to restore, and all others to archive.
@@ -51,7 +52,8 @@ type Job struct {
 	Summary string
 	// Run is any text that no other pipeline has.
 	Run string
-	// Shards is the number of shards for files below Large bytes. A folder Dir is for one number of shards.
+	// Shards is the number of shards for files below Large bytes. A folder Dir is for one number of shards, which that of
+	// pack need not be.
 	Shards int
 	Large  int64
 	// Catalogue makes a part of a catalogue for each shard of archives.
@@ -70,6 +72,9 @@ type Job struct {
 // maxShards bounds Job.Shards: numbers of shards have up to five digits in the names of files.
 const maxShards = 99999
 
+// maxPack is the same for pack: cdfz takes no more.
+const maxPack = 1 << 16
+
 // Check returns an error that wraps ErrJob if the job cannot be run, or an error of the file system.
 // It also returns an error if Dir was used with another number of shards.
 func (j *Job) Check() error {
@@ -77,8 +82,14 @@ func (j *Job) Check() error {
 		return fmt.Errorf("%w: %s", ErrJob, fmt.Sprintf(format, args...))
 	}
 	switch {
-	case j.Verb != "archive" && j.Verb != "verify" && j.Verb != "restore":
-		return bad("expected verb archive, verify or restore, found %q", j.Verb)
+	case j.Verb != "archive" && j.Verb != "verify" && j.Verb != "restore" && j.Verb != "pack":
+		return bad("expected verb archive, verify, restore or pack, found %q", j.Verb)
+	case j.Verb == "pack" && s3.IsURL(j.Source):
+		return bad("pack needs a folder, found %q", j.Source)
+	case j.Verb == "pack" && j.List != "":
+		return bad("pack takes no list: it packs all that is below the source")
+	case j.Verb == "pack" && j.Shards > maxPack:
+		return bad("expected 1 to %d shards to pack, found %d", maxPack, j.Shards)
 	case j.Source == "":
 		return bad("no source")
 	case s3.IsURL(j.Source) && !s3.IsPrefix(j.Source):
@@ -107,6 +118,9 @@ func (j *Job) Check() error {
 			return bad("expected an absolute path, since workers may have other folders, found %q", p)
 		}
 	}
+	if j.Verb == "pack" {
+		return nil
+	}
 	return j.checkDir()
 }
 
@@ -134,16 +148,25 @@ func escape(path string) string {
 // Add adds the job to a pipeline. The job must have passed Check.
 func (j *Job) Add(s beam.Scope) {
 	s = s.Scope("cdfz." + j.Verb)
-	listed := beam.ParDo(s.Scope("list"), &listFn{Job: *j}, beam.Impulse(s))
-	// Workers look at the files, not the one that reads the list.
-	assigned := beam.ParDo(s.Scope("shards"), &assignFn{Job: *j}, beam.Reshuffle(s, listed))
-	shards := beam.GroupByKey(s, assigned)
-	failed, counted := beam.ParDo2(s.Scope("run"), &runFn{Job: *j}, shards)
+	run := j.addRun
+	if j.Verb == "pack" {
+		run = j.addPack
+	}
+	failed, counted := run(s)
 	// A bundle that was retried may have reported a file or a shard twice.
 	unique := beam.ParDo(s.Scope("failures"), firstFailure, beam.GroupByKey(s, failed))
 	beam.ParDo0(s.Scope("failures"), &failuresFn{Job: *j}, beam.GroupByKey(s, beam.AddFixedKey(s, unique)))
 	counts := beam.ParDo(s.Scope("summary"), firstSummary, beam.GroupByKey(s, counted))
 	beam.ParDo0(s.Scope("summary"), &summaryFn{Job: *j}, beam.GroupByKey(s, beam.AddFixedKey(s, counts)))
+}
+
+// addRun adds the shards of files that are listed.
+func (j *Job) addRun(s beam.Scope) (failed, counted beam.PCollection) {
+	listed := beam.ParDo(s.Scope("list"), &listFn{Job: *j}, beam.Impulse(s))
+	// Workers look at the files, not the one that reads the list.
+	assigned := beam.ParDo(s.Scope("shards"), &assignFn{Job: *j}, beam.Reshuffle(s, listed))
+	shards := beam.GroupByKey(s, assigned)
+	return beam.ParDo2(s.Scope("run"), &runFn{Job: *j}, shards)
 }
 
 func init() {
@@ -153,10 +176,13 @@ func init() {
 	register.DoFn3x1[context.Context, []byte, func(Item), error](&listFn{})
 	register.DoFn3x1[context.Context, Item, func(string, Item), error](&assignFn{})
 	register.DoFn5x1[context.Context, string, func(*Item) bool, func(string, Failure), func(string, Summary), error](&runFn{})
+	register.DoFn3x1[context.Context, []byte, func(int), error](&numbersFn{})
+	register.DoFn4x1[context.Context, int, func(string, Failure), func(string, Summary), error](&packFn{})
 	register.DoFn2x1[int, func(*Failure) bool, error](&failuresFn{})
 	register.DoFn2x1[int, func(*Summary) bool, error](&summaryFn{})
 	register.Function3x0(firstFailure)
 	register.Function3x0(firstSummary)
+	register.Emitter1[int]()
 	register.Emitter1[Item]()
 	register.Emitter1[Failure]()
 	register.Emitter1[Summary]()

@@ -138,8 +138,11 @@ func (j *Job) arguments(target, receipts, log string) []string {
 }
 
 // Probe returns the arguments of a command of cdfz that finds out, with an empty list on standard input,
-// whether cdfz accepts the command line. It archives nothing.
-func (j *Job) Probe() []string {
+// whether cdfz accepts the command line. It archives nothing. empty is an empty folder, which pack packs into no volume.
+func (j *Job) Probe(empty string) []string {
+	if j.Verb == "pack" {
+		return append(j.packArgs(1), folder(empty))
+	}
 	probe := *j
 	probe.DryRun = j.Verb == "archive"
 	args := probe.arguments(j.Target, filepath.Join(j.Dir, "none"), "")
