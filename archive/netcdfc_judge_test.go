@@ -9,10 +9,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/archive/internal/archivetest"
+	"github.com/cdfz-format/cdfz/archive/volume"
 )
 
 // buildUserFormat makes libnccdfz.so, with which programs of netCDF-C read archives, and returns its path.
@@ -77,6 +79,7 @@ func TestJudgeNetCDFC(t *testing.T) {
 			t.Run(name, func(t *testing.T) { newNetCDFC(t, library, image).dump(t) })
 		}
 	}
+	t.Run("volume", func(t *testing.T) { testMemberNetCDFC(t, newNetCDFC(t, library, files["cdf2_climate.nc"])) })
 	t.Run("records left open", func(t *testing.T) { testOpenRecords(t, newNetCDFC(t, library, files["cdf2_streaming.nc"])) })
 	climate := files["cdf2_climate.nc"]
 	t.Run("programs", func(t *testing.T) { testNetCDFCPrograms(t, newNetCDFC(t, library, climate), climate) })
@@ -158,4 +161,37 @@ func testNetCDFCFaults(t *testing.T, n netcdfC) {
 	_, errs, err = n.run("ncdump", "foreign.zip")
 	require.Error(t, err)
 	require.Equal(t, "ncdump: foreign.zip: NetCDF: Unknown file format\n", errs)
+}
+
+// testMemberNetCDFC reads a member of a volume, also over a link.
+func testMemberNetCDFC(t *testing.T, n netcdfC) {
+	ar, err := os.ReadFile(filepath.Join(n.dir, "x.nc.cdfz"))
+	require.NoError(t, err)
+	f, err := os.Create(filepath.Join(n.dir, "0001.tar"))
+	require.NoError(t, err)
+	defer f.Close()
+	w := volume.NewWriter(f, time.Unix(0, 0))
+	for _, e := range []volume.Entry{{Path: "a", Kind: volume.Folder}, {Path: "a/x.nc.cdfz", Kind: volume.File, Size: int64(len(ar))}, {Path: "b", Kind: volume.Symlink, Target: "a"}} {
+		require.NoError(t, w.Add(&e, bytes.NewReader(ar)))
+	}
+	_, err = w.Finish()
+	require.NoError(t, err)
+	want := n.must(t, "ncdump", "-n", "x", "x.nc")
+	for _, path := range []string{"0001.tar/a/x.nc.cdfz", "0001.tar/b/x.nc.cdfz", "./0001.tar//a/./x.nc.cdfz"} {
+		require.Equal(t, want, n.must(t, "ncdump", "-n", "x", path), path)
+	}
+	require.Equal(t, n.must(t, "ncdump", "-k", "x.nc"), n.must(t, "ncdump", "-k", "0001.tar/a/x.nc.cdfz"))
+	for path, message := range map[string]string{"0001.tar/a/y": "no such member", "0001.tar/a": "it is a folder", "0001.tar/../x": "leads out"} {
+		_, errs, err := n.run("ncdump", path)
+		require.Error(t, err, path)
+		require.Contains(t, errs, message, path)
+	}
+	// A folder with such a name, and a file that is no volume, are as without the library.
+	require.NoError(t, os.MkdirAll(filepath.Join(n.dir, "d.tar"), 0o777))
+	require.NoError(t, os.WriteFile(filepath.Join(n.dir, "d.tar", "x.nc.cdfz"), ar, 0o666))
+	require.Equal(t, want, n.must(t, "ncdump", "-n", "x", "d.tar/x.nc.cdfz"))
+	require.NoError(t, os.WriteFile(filepath.Join(n.dir, "e.tar"), ar, 0o666))
+	_, errs, err := n.run("ncdump", "e.tar/x.nc.cdfz")
+	require.Error(t, err)
+	require.Contains(t, errs, "Not a directory")
 }

@@ -23,8 +23,8 @@
  * an archive from one thread at a time. After fork, the child may use the archives of its
  * parent, unless another thread was inside of a function of this library.
  *
- * Memory. Opening an archive of n bytes takes at most 64 MiB + 8 n, and finding it in a volume as much as the index
- * of that has bytes. A read takes the stored
+ * Memory. Opening an archive of n bytes takes at most 64 MiB + 8 n, and finding it in a volume at most 2 MiB more
+ * than its index has bytes. A read takes the stored
  * and the decoded bytes of a block, those before and after one of its filters (section 13
  * bounds them), and scratch memory of lorenz, of which all archives together keep up to 64 MiB
  * for the next read. The cache takes what cdfz_options say. Bytes of unknown origin are safe:
