@@ -4,6 +4,7 @@ package archive_test
 
 import (
 	"bytes"
+	"cmp"
 	"compress/flate"
 	"context"
 	"encoding/binary"
@@ -12,6 +13,7 @@ import (
 	"hash/crc32"
 	"io"
 	"io/fs"
+	"maps"
 	"math/rand"
 	"slices"
 	"strings"
@@ -42,10 +44,10 @@ func (n *native) member(t *testing.T, vol []byte, path string) (outcome, text st
 }
 
 // memberOf is the same in Go, by the index alone.
-func memberOf(ctx context.Context, vol []byte, path string) (outcome string, err error, image []byte) {
+func memberOf(ctx context.Context, vol []byte, path string) (outcome string, image []byte, err error) {
 	v, err := volume.Open(ctx, bytes.NewReader(vol), int64(len(vol)))
 	if errors.Is(err, volume.ErrNotVolume) {
-		return "refuse", err, nil
+		return "refuse", nil, err
 	}
 	var e *volume.Entry
 	if err == nil {
@@ -57,7 +59,7 @@ func memberOf(ctx context.Context, vol []byte, path string) (outcome string, err
 		r, size, err = v.Contents(ctx, e)
 	}
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid) {
-		return "absent", err, nil
+		return "absent", nil, err
 	}
 	var f *archive.File
 	if err == nil {
@@ -69,7 +71,7 @@ func memberOf(ctx context.Context, vol []byte, path string) (outcome string, err
 		_, err = f.Image().WriteTo(&b)
 		image = b.Bytes()
 	}
-	return goOutcome(err), err, image
+	return goOutcome(err), image, err
 }
 
 // nativeVolume returns a volume with members of all kinds, and paths in it.
@@ -82,7 +84,7 @@ func nativeVolume(t *testing.T, members int) (vol []byte, paths []string) {
 		paths = append(paths, path)
 	}
 	files := archivetest.Classic(t)
-	image := files[slices.MinFunc(mapKeys(files), func(a, b string) int { return len(files[a]) - len(files[b]) })]
+	image := slices.MinFunc(slices.Collect(maps.Values(files)), func(a, b []byte) int { return cmp.Or(len(a)-len(b), bytes.Compare(a, b)) })
 	var ar bytes.Buffer
 	_, err := archive.Write(t.Context(), &ar, bytes.NewReader(image), int64(len(image)), nil)
 	require.NoError(t, err)
@@ -107,17 +109,10 @@ func nativeVolume(t *testing.T, members int) (vol []byte, paths []string) {
 		"m000099.cdfz/", strings.Repeat("a/../", 600)+"a/b.cdfz", ".cdfz-volume-index", "a\n")
 }
 
-func mapKeys(m map[string][]byte) (keys []string) {
-	for k := range m {
-		keys = append(keys, k)
-	}
-	return keys
-}
-
 // same compares the outcomes for a path.
 func (n *native) same(t *testing.T, vol []byte, path, what string) string {
 	t.Helper()
-	want, err, image := memberOf(t.Context(), vol, path)
+	want, image, err := memberOf(t.Context(), vol, path)
 	outcome, text, got := n.member(t, vol, path)
 	if want != outcome || want == "image" && !bytes.Equal(image, got) {
 		t.Fatalf("%s: %q: expected %s (%v), found %s (%s), %d bytes, expected %d", what, path, want, err, outcome, text, len(got), len(image))
@@ -127,14 +122,14 @@ func (n *native) same(t *testing.T, vol []byte, path, what string) string {
 
 // volumeParts is the index of a volume, decoded.
 type volumeParts struct {
-	front                     []byte // all before the index
-	blocks                    [][]byte
-	counts                    []uint64
-	firsts                    []string
-	members, packed           uint64
-	top                       func([]byte) []byte // changes the top level
-	line                      func(string) string // changes the trailer before its checksum
-	index, length, topAt, end int
+	front           []byte // all before the index
+	blocks          [][]byte
+	counts          []uint64
+	firsts          []string
+	members, packed uint64
+	top             func([]byte) []byte // changes the top level
+	line            func(string) string // changes the trailer before its checksum
+	index, end      int
 }
 
 func splitVolume(t *testing.T, vol []byte) *volumeParts {
