@@ -130,10 +130,26 @@ const groupsLess = 50
 // from group to group.
 const groupsMore = 12
 
+// groupsSurely is the part by which it is longer where another mode is better, of which sampledGroups cannot be sure.
+const groupsSurely = 32
+
 // largeField reports whether a block is of a field of floats for which the estimates are biased alike, and trials of what
 // nearly promises to be better are in vain.
 func (s *shape) largeField() bool {
 	return s.typ == Float32 && s.n*s.size >= largeBlock && s.groups == formCells && !s.all
+}
+
+// groupsSampled is the part of a large field that sampledGroups writes.
+const groupsSampled = 16
+
+// sampledGroups estimates the bytes of a block in modeGroups by writing a part of the residuals that c.ctx has.
+func (c *coder[T]) sampledGroups(s *shape, x *candidate[T]) int {
+	c.lits = c.ctx.Sample(c.lits[:0], groupsSampled)
+	w := &c.w
+	w.Dst, w.Quick = c.scratch[:0], s.quickGroups
+	w.Write(c.lits, false)
+	c.scratch, w.Dst = w.Dst, nil
+	return len(s.head) + len(x.params) + len(c.scratch)*s.mask.Rank(s.n)/max(len(c.lits), 1)
 }
 
 // promise is a form that a block may be written in, with the bytes that an estimate promises.
@@ -152,14 +168,15 @@ func (c *coder[T]) encodeCandidate(s *shape, dst []byte, start int, raw []byte, 
 	s.groups = groups.form
 	least := groups.len - groups.len/groupsLess
 	if s.largeField() {
-		least = groups.len
+		least = groups.len + groups.len/groupsSurely
 		groups = as(groups.form, s.n, groups.len+groups.len/groupsMore)
 	}
 	if len(dst) == start {
 		s.best = groups // until something is written
 	}
+	loaded := false // residuals to c.ctx
 	promises := append(c.promises[:0], promise{groups.form, groups.len, func() []byte {
-		if len(dst) > start && least > s.limit(groups.form) {
+		if limit := s.limit(groups.form); len(dst) > start && (least > limit || loaded && s.largeField() && c.sampledGroups(s, x) > limit) {
 			return dst
 		}
 		return c.write(s, dst, raw, x, l, false)
@@ -176,6 +193,7 @@ func (c *coder[T]) encodeCandidate(s *shape, dst []byte, start int, raw []byte, 
 			continue
 		}
 		if bytes, write := t.promise(); write != nil {
+			loaded = loaded || t.form == formContexts
 			promises = append(promises, promise{t.form, bytes, func() []byte { return write(dst) }})
 		}
 	}

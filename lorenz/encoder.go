@@ -175,6 +175,7 @@ type coder[T lane] struct {
 	masked   []contexts.Run
 	form     form      // of the block that was written last
 	promises []promise // buffer
+	scratch  []byte
 	counts   [2 * maxSample]uint16
 	seen     []frequent[T]      // the values of the sample
 	narrow   [mapKinds][]uint32 // lanes of transforms

@@ -31,9 +31,11 @@ func (c *coder[T]) promiseRepeats(s *shape, raw []byte, x *candidate[T]) (int, f
 		share = max(share, k)
 	}
 	try(predict.Predictor{}, r, false)
-	c.diff[0] = entropy.Grow(c.diff[0], len(r))
-	predict.Subtract(c.diff[0], r, 1)
-	try(predict.Predictor{Chain: []int{1}}, c.diff[0], false)
+	if !s.largeField() || share >= recursPlain {
+		c.diff[0] = entropy.Grow(c.diff[0], len(r))
+		predict.Subtract(c.diff[0], r, 1)
+		try(predict.Predictor{Chain: []int{1}}, c.diff[0], false)
+	}
 	// The residuals of floats recur where the floats do.
 	if l := x.pred.Layout(s.n); l == predict.Whole(s.n) && (len(x.pred.Chain) > 0 || x.pred.IsFloat()) &&
 		(s.all || !s.typ.float() || share >= recursPlain) {

@@ -153,3 +153,18 @@ func (c *coder[T]) tally(max int) (top []frequent[T], distinct int) {
 	}
 	return top, len(all)
 }
+
+// kinds returns about how many different values there are at least, by those of the sample of findSpecials that occur in it
+// once and twice.
+func (c *coder[T]) kinds() int {
+	once, twice := 0, 0
+	for _, f := range c.seen {
+		switch f.n {
+		case 1:
+			once++
+		case 2:
+			twice++
+		}
+	}
+	return len(c.seen) + once*once/(2*(twice+1))
+}

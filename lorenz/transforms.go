@@ -323,6 +323,9 @@ func withDictionary[T lane](s *shape, c *coder[T], limit float64) (t transformed
 	for most > 64 && dear(most) { // more would be given up below
 		most -= most / 64
 	}
+	if c.kinds() > most+most/2 {
+		return t, false
+	}
 	t.y32 = c.lanes32(mapDict, s.n)
 	dict := dictionary.Number(t.y32, c.y, most, &c.table)
 	if dict == nil {

@@ -154,6 +154,25 @@ func (e *Encoder[T]) hide(masked []Run) {
 	}
 }
 
+// Sample appends the residuals of about one row of part to dst.
+func (e *Encoder[T]) Sample(dst []T, part int) []T {
+	e.eachRow(max(1, min(part, e.rows()/8)), func(g int) {
+		row := e.r[e.base+g*e.shape.row:][:e.shape.row]
+		if e.masked == nil {
+			dst = append(dst, row...)
+			return
+		}
+		at, step := e.shape.at(g)
+		for _, v := range row {
+			if e.masked[at>>6]>>(at&63)&1 == 0 {
+				dst = append(dst, v)
+			}
+			at += step
+		}
+	})
+	return dst
+}
+
 // arrange copies elements to their positions.
 func arrange[V any](s Shape, to, from []V) {
 	if !s.turned && !s.cut {
@@ -229,7 +248,7 @@ func (e *Encoder[T]) Append(dst []byte) []byte {
 		e.expectations(g, y)
 		e.contexts(y, e.marks[e.place(g):])
 		y = y[:e.shape.row]
-		a, b := &e.seen[0], &e.seen[1] // one would wait for itself where symbols recur
+		a, b := &e.seen[0], &e.seen[1] // a count would wait for itself where symbols recur
 		for ; len(y) >= 2; y = y[2:] {
 			a[y[0]]++
 			b[y[1]]++

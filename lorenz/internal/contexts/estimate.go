@@ -219,18 +219,27 @@ func (e *Encoder[T]) occurs(k int) bool {
 // signBits chooses the probabilities of signs from some rows, and returns about how many bits all signs take. It sets
 // the sign contexts of these rows.
 func (e *Encoder[T]) signBits(step int) int {
-	var counts [81 * 9]uint32 // by sign context, class and sign
+	var seen [4][81 * 9]uint32 // by sign context, class and sign
 	rows, all := 0, e.rows()
 	e.eachRow(step, func(g int) {
 		rows++
-		for _, x := range e.signContexts(g)[:e.shape.row] { // masked elements have class 0
-			counts[int(x)%len(counts)]++
+		x := e.signContexts(g)[:e.shape.row]                 // masked elements have class 0
+		a, b, c, d := &seen[0], &seen[1], &seen[2], &seen[3] // a count would wait for itself where symbols recur
+		for ; len(x) >= 4; x = x[4:] {
+			a[x[0]]++
+			b[x[1]]++
+			c[x[2]]++
+			d[x[3]]++
+		}
+		for _, v := range x {
+			a[v]++
 		}
 	})
+	count := func(i int) int { return int(seen[0][i] + seen[1][i] + seen[2][i] + seen[3][i]) }
 	sum := 0
 	for x := range e.whole.signs() {
 		for k := 1; k < 3; k++ {
-			neg, pos := int(counts[9*x+3*k+negative]), int(counts[9*x+3*k+positive])
+			neg, pos := count(9*x+3*k+negative), count(9*x+3*k+positive)
 			e.model.signs[x][k] = signSlots / 2
 			sum++
 			n := pos + neg

@@ -27,9 +27,11 @@ func (e *Encoder[T]) fit() {
 		}
 		a[i][i] += 1e-9
 	}
+	const enough = 1e-5 // weights are rounded to 1/16
 	// Each weight in turn is set to its best value, given the others. Conversions keep products from being fused.
 	var w [most]float64
 	for range 100 {
+		moved := 0.0
 		for i := range n {
 			t := right[i]
 			for k := range n {
@@ -37,10 +39,15 @@ func (e *Encoder[T]) fit() {
 					t -= float64(a[i][k] * w[k])
 				}
 			}
+			last := w[i]
 			w[i] = t / a[i][i]
 			if i < n-1 {
 				w[i] = max(0, w[i])
 			}
+			moved = max(moved, math.Abs(w[i]-last))
+		}
+		if moved < enough {
+			break
 		}
 	}
 	whole := func(v float64) uint8 { return uint8(min(float64(v*16)+0.5, 255)) }

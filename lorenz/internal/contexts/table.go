@@ -1,5 +1,7 @@
 package contexts
 
+import "math/bits"
+
 // choose replaces the counts of classes in size by slots, and sets levels and start.
 func (t *table) choose() {
 	first, last, sum := -1, 0, 0
@@ -50,6 +52,7 @@ func (t *table) adjust(counts []int, top int) {
 	}
 	for range 4 * len(counts) {
 		best, move, least := -1, 0, int64(0)
+		before := log2(max(rest, 1))
 		for k, n := range counts {
 			v := t.levels[k]
 			if k == top || n == 0 {
@@ -64,7 +67,7 @@ func (t *table) adjust(counts []int, top int) {
 				if left < 1 {
 					continue
 				}
-				gain := int64(n)*(log2(slotsOf(to))-log2(slotsOf(v))) + int64(counts[top])*(log2(left)-log2(max(rest, 1)))
+				gain := int64(n)*(levelLogs[to]-levelLogs[v]) + int64(counts[top])*(log2(left)-before)
 				if rest < 1 {
 					gain = int64(left - rest) // first of all, it must fit
 				}
@@ -91,15 +94,23 @@ func (t *table) adjust(counts []int, top int) {
 	}
 }
 
+// levelLogs are the logarithms of the slots of levels from 1 on.
+var levelLogs = func() (t [mostLevel + 1]int64) {
+	for v := 1; v <= mostLevel; v++ {
+		t[v] = log2(slotsOf(v))
+	}
+	return t
+}()
+
 // levelOf returns the level whose slots are nearest to the share of a class.
 func levelOf(n, sum int) int {
 	if n == 0 {
 		return 0
 	}
-	want := int(int64(n) * slots / int64(sum))
-	v := 1
-	for v < mostLevel && slotsOf(v+1) <= want {
-		v++
+	want := max(int(int64(n)*slots/int64(sum)), 1)
+	v := want
+	if e := bits.Len(uint(want)) - 3; e >= 0 {
+		v = min(4*(e+1)+want>>e&3, mostLevel)
 	}
 	// The next one may be nearer.
 	if v < mostLevel && int64(n)*2*slots > int64(sum)*int64(slotsOf(v)+slotsOf(v+1)) {
