@@ -3,6 +3,7 @@ package contexts
 import (
 	"math"
 
+	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 	"github.com/cdfz-format/cdfz/lorenz/internal/kernels"
 )
 
@@ -61,31 +62,41 @@ func (e *Encoder[T]) fit() {
 // collect sets fitted to the classes of the neighbours of a sample of elements, in the order of their weights, to 1 for
 // each element, and to the classes of the elements.
 func (e *Encoder[T]) collect() {
-	for i := range e.fitted {
-		e.fitted[i] = e.fitted[i][:0]
-	}
 	step := max(1, len(e.r)/e.sampled()) | 1
+	for i := range e.fitted {
+		e.fitted[i] = entropy.Grow(e.fitted[i], len(e.r)/step+1)
+	}
 	e.begin()
-	last := 2 + len(e.taps)
+	n, last, row := 0, 2+len(e.taps), -1
+	var places [mostTaps]int // of neighbours of the first element of the row
 	// Where the elements of the sample are in their rows changes from row to row.
 	for p := step / 2; p < len(e.r); p += step {
 		for p >= e.base+e.shape.N() {
 			e.following()
+			row = -1
 		}
-		g := (p - e.base) / e.shape.row
+		if g := (p - e.base) / e.shape.row; g != row {
+			row = g
+			for i, t := range e.taps {
+				places[i] = e.place(before(g, t.rows)) + t.col*stripes
+			}
+		}
 		q, j := e.find((p - e.base) % e.shape.row)
 		in := j*stripes + q
-		at := e.place(g) + in
-		if mark := e.marks[at]; j >= 2 && mark&kernels.Hidden == 0 {
-			for k := range 2 {
-				e.fitted[k] = append(e.fitted[k], e.classAt(at-(k+1)*stripes))
-			}
-			for i, t := range e.taps {
-				e.fitted[2+i] = append(e.fitted[2+i], e.classAt(e.place(before(g, t.rows))+in+t.col*stripes))
-			}
-			e.fitted[last] = append(e.fitted[last], 1)
-			e.fitted[last+1] = append(e.fitted[last+1], int16(mark&127))
+		at := e.place(row) + in
+		mark := e.marks[at]
+		if j < 2 || mark&kernels.Hidden != 0 {
+			continue
 		}
+		e.fitted[0][n], e.fitted[1][n] = e.classAt(at-stripes), e.classAt(at-2*stripes)
+		for i := range e.taps {
+			e.fitted[2+i][n] = e.classAt(places[i] + in)
+		}
+		e.fitted[last][n], e.fitted[last+1][n] = 1, int16(mark&127)
+		n++
+	}
+	for i := range e.fitted {
+		e.fitted[i] = e.fitted[i][:n]
 	}
 }
 
