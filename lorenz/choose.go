@@ -130,7 +130,7 @@ const groupsLess = 50
 // from group to group.
 const groupsMore = 12
 
-// groupsSurely is the part by which it is longer where another mode is better, of which sampledGroups cannot be sure.
+// groupsSurely is the part by which it is longer for sure if another mode has been written.
 const groupsSurely = 32
 
 // largeField reports whether a block is of a field of floats for which the estimates are biased alike, and trials of what
@@ -139,8 +139,12 @@ func (s *shape) largeField() bool {
 	return s.typ == Float32 && s.n*s.size >= largeBlock && s.groups == formCells && !s.all
 }
 
-// groupsSampled is the part of a large field that sampledGroups writes.
-const groupsSampled = 16
+// groupsSampled is the part of a large field that sampledGroups writes, and sampledMore that by which its tables make it
+// longer than its share.
+const (
+	groupsSampled = 16
+	sampledMore   = 32
+)
 
 // sampledGroups estimates the bytes of a block in modeGroups by writing a part of the residuals that c.ctx has.
 func (c *coder[T]) sampledGroups(s *shape, x *candidate[T]) int {
@@ -149,7 +153,8 @@ func (c *coder[T]) sampledGroups(s *shape, x *candidate[T]) int {
 	w.Dst, w.Quick = c.scratch[:0], s.quickGroups
 	w.Write(c.lits, false)
 	c.scratch, w.Dst = w.Dst, nil
-	return len(s.head) + len(x.params) + len(c.scratch)*s.mask.Rank(s.n)/max(len(c.lits), 1)
+	bytes := len(c.scratch) * s.mask.Rank(s.n) / max(len(c.lits), 1)
+	return len(s.head) + len(x.params) + bytes - bytes/sampledMore
 }
 
 // promise is a form that a block may be written in, with the bytes that an estimate promises.
