@@ -74,7 +74,7 @@ typedef struct {
 /* Returns the name of a status, a constant string that is never NULL. */
 CDFZ_API const char *cdfz_strerror(cdfz_status status);
 
-/* Returns the version of the library that is linked, as "0.1.0". */
+/* Returns the version of the library that is linked, as "1.0.0". */
 CDFZ_API const char *cdfz_version(void);
 
 /* ---- Opening ---- */

@@ -1147,7 +1147,7 @@ static void floats_restore(uint32_t before)
 
 const char *lorenz_version(void)
 {
-	return "0.1.0";
+	return LORENZ_VERSION;
 }
 
 const char *lorenz_strerror(lorenz_status status)

@@ -39,11 +39,12 @@ extern "C" {
 
 /* The version of this library. Functions are only added while LORENZ_VERSION_MAJOR
  * stays the same, except before 1.0.0. */
-#define LORENZ_VERSION_MAJOR 0
-#define LORENZ_VERSION_MINOR 1
+#define LORENZ_VERSION_MAJOR 1
+#define LORENZ_VERSION_MINOR 0
 #define LORENZ_VERSION_PATCH 0
+#define LORENZ_VERSION "1.0.0-dev" /* these three, and before a release more */
 
-/* Returns the version of the library that is linked, as "0.1.0". */
+/* Returns the version of the library that is linked, as LORENZ_VERSION. */
 LORENZ_API const char *lorenz_version(void);
 
 typedef enum {

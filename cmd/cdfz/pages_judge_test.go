@@ -279,6 +279,7 @@ var pageMasks = []struct {
 }{
 	{regexp.MustCompile(`[0-9.]+ [kMG]?B(/s)?`), "N B"},
 	{regexp.MustCompile(`[0-9.]+ s\b`), "N s"},
+	{regexp.MustCompile(`\b(cdfz|lorenz) [0-9]+\.[0-9]+\.[0-9]+(-[a-z]+[.0-9]*)?`), "$1 N"}, // versions
 	{regexp.MustCompile(`\b[0-9]+:[0-9]{2} at\b`), "N at"},
 	{regexp.MustCompile(`(?m)(^|[^.0-9])[0-9]{5,}\b`), "${1}N"},
 	{regexp.MustCompile(`ratio +[0-9.]+`), "ratio N"},
@@ -287,7 +288,7 @@ var pageMasks = []struct {
 	{regexp.MustCompile(`(?m) $`), ""},
 }
 
-// samePrinted compares outputs but for times, sizes, and spaces.
+// samePrinted compares outputs but for times, sizes, versions, and spaces.
 func samePrinted(want, got string) bool {
 	want, got = strings.TrimSpace(want), strings.TrimSpace(got)
 	for _, m := range pageMasks {

@@ -19,7 +19,7 @@ from .lorenz import DamagedBlock, LorenzError, ParameterError, decode
 
 __all__ = ["open", "open_dataset", "archive", "Archive", "ImageFile", "set_cache", "show_versions", "ArchiveError", "ArchiveDamaged", "ArchiveUnsupported",
            "decode", "register", "LorenzError", "ParameterError", "DamagedBlock"]
-__version__ = "0.1.0"
+__version__ = "1.0.0-dev"
 
 
 def open(what, block_cache=None):
