@@ -6,7 +6,7 @@ BIN     := bin/cdfz
 HOST    := bin/cdfz-plugin-host
 export CGO_ENABLED ?= 0
 
-.PHONY: build host native install uninstall wheel js-wasm js-pack test test-js test-native test-foreign test-slurm test-zarr3 test-corpus test-ncapi test-fleet race arch fuzz seeds lint demo conformance site bench bench-access bench-filters bench-ratio mutants soak man clean
+.PHONY: build host native install uninstall wheel js-wasm js-pack test test-js test-native test-foreign test-slurm test-zarr3 test-corpus test-ncapi test-fleet race arch fuzz seeds lint demo conformance site bench bench-access bench-filters bench-ratio mutants soak release version licences test-installed man clean
 
 # Without the symbol table and DWARF the program is a quarter smaller. Stack traces keep names and lines.
 STRIPPED := -trimpath -ldflags '-s -w'
@@ -215,6 +215,28 @@ mutants:
 SOAKFUZZ ?= 1m
 soak:
 	CDFZ_CORPUS="$(if $(CDFZ_CORPUS),$(abspath $(CDFZ_CORPUS)))" .ci/soak $(SOAKFUZZ)
+
+# What a release consists of, in dist/, from the last commit (docs/releasing.md). ONLY=linux/amd64 makes what one system needs.
+release:
+	@test -n "$(VERSION)" || { echo "VERSION is not set: make release VERSION=1.0.0" >&2; exit 1; }
+	.ci/deps release
+	$(GO) -C release run . -version "$(VERSION)" -only "$(ONLY)" -o "$(abspath $(DIST))"
+
+# Installs dist/ in new systems of Debian, and uses it there, under qemu, under wine and in a container. Needs root, and takes
+# some minutes. Without dist/, it makes one of the version of the sources.
+SUITES ?= bookworm trixie
+test-installed:
+	.ci/deps installed
+	test -d $(DIST) || $(MAKE) release VERSION="$$(sed -n 's/^const Version = "\(.*\)"/\1/p' archive/internal/plan/version.go)"
+	.ci/installed $(DIST) $(SUITES)
+
+# Writes VERSION into all files that name it.
+version:
+	$(GO) -C release run . version "$(VERSION)"
+
+# Writes what cdfz version --licenses prints, after a change of go.mod.
+licences:
+	$(GO) -C release run . licences
 
 man:
 	rm -rf bin/man

@@ -21,6 +21,7 @@ func TestVersionPlaces(t *testing.T) {
 		{"c/lorenz.h", `#define LORENZ_VERSION_MAJOR (\d+)`, n[0]},
 		{"c/lorenz.h", `#define LORENZ_VERSION_MINOR (\d+)`, n[1]},
 		{"c/lorenz.h", `#define LORENZ_VERSION_PATCH (\d+)`, n[2]},
+		{"js/package.json", `  "version": "(.*)",`, Version},
 		{"CITATION.cff", `version: (.*)`, Version},
 	} {
 		b, err := os.ReadFile(filepath.Join("..", p.file))
