@@ -129,6 +129,9 @@ func (s *suite) vectors(context.Context) error {
 
 func (s *suite) compat(context.Context) error {
 	return each("testdata/compat/*/SHA256SUMS", func(name string, b []byte) error {
+		if _, err := os.Stat(filepath.Join(filepath.Dir(name), "volumes")); err == nil {
+			return nil // its archives are in volumes, which are not part of the suite
+		}
 		for line := range strings.Lines(string(b)) {
 			sum, image, _ := strings.Cut(strings.TrimSpace(line), "  ")
 			body, err := os.ReadFile(filepath.Join(filepath.Dir(name), image+".cdfz"))
