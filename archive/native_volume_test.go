@@ -282,6 +282,14 @@ func TestNativeVolumes(t *testing.T) {
 			}
 		}
 	}
+	vol, paths := nativeVolume(t, 0)
+	long := splitVolume(t, vol)
+	for i := range 8193 { // 64 MiB of paths in a top level of a megabyte
+		long.blocks, long.counts = append(long.blocks, []byte{0}), append(long.counts, 1)
+		long.firsts = append(long.firsts, "~/"+strings.Repeat("n/", 4080)+fmt.Sprintf("%030d", i))
+		long.members++
+	}
+	require.Equal(t, "damage", n.same(t, long.join(t), paths[0], "long paths"))
 	for _, outcome := range []string{"image", "refuse", "damage", "absent"} {
 		require.Greater(t, found[outcome], 10, "%v", found)
 	}

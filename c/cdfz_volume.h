@@ -16,7 +16,8 @@ enum {
 	TAIL = 64 << 10,       /* in which the trailer is looked for */
 	FRONT = 2 * UNIT,      /* of the global header */
 	MOST_PATH = 8192,      /* bytes of a path, and of a target */
-	MOST_ENTRIES = 1 << 20 /* bytes of a block's contents */
+	MOST_ENTRIES = 1 << 20, /* bytes of a block's contents */
+	MOST_FIRSTS = 1 << 26  /* bytes of the paths in the top level */
 };
 
 /* What this library takes on. */
@@ -214,7 +215,7 @@ static cdfz_status check_top(const volume *v, top_walk *w, cdfz_error *e)
 {
 	char *before = malloc(MOST_PATH);
 	size_t size = 0;
-	uint64_t members = 0, n = 0, off = v->index;
+	uint64_t members = 0, n = 0, off = v->index, firsts = 0;
 	where at = {-1, -1, (int64_t)v->top};
 	index_block b;
 	cdfz_status status = CDFZ_OK;
@@ -229,6 +230,8 @@ static cdfz_status check_top(const volume *v, top_walk *w, cdfz_error *e)
 				n, b.count, b.length);
 		else if (!path_check(first) || (n > 0 && path_compare((path){before, size}, first) >= 0))
 			status = fail(v->whole, e, CDFZ_DAMAGED, at, "block %" PRIu64 " of the index begins with a wrong path", n);
+		else if ((firsts += first.size) > MOST_FIRSTS)
+			status = fail(v->whole, e, CDFZ_DAMAGED, at, "the first paths of %" PRIu64 " blocks of the index take more than %d bytes", n + 1, MOST_FIRSTS);
 		off = b.off + b.stored;
 		members += b.count;
 		memcpy(before, first.bytes, first.size);

@@ -3,6 +3,7 @@ package volume
 import (
 	"archive/tar"
 	"bytes"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -110,4 +111,24 @@ func TestNames(t *testing.T) {
 		}
 		require.Equal(t, len(names), n)
 	}
+}
+
+// TestTopPaths reads top levels whose paths share nearly all bytes with those before them, so that they are longer than the
+// top level a thousand times.
+func TestTopPaths(t *testing.T) {
+	var b []byte
+	before, n := "", 0
+	for ; n <= maxFirsts/maxPath; n++ {
+		k := block{stored: 1, length: 1, count: 1, first: strings.Repeat("n/", maxPath/2-8) + fmt.Sprintf("%016d", n)}
+		b = k.append(b, before)
+		before = k.first
+		if n == maxFirsts/maxPath-1 {
+			list, err := parseTop(b, &trailer{index: 1024, top: 1024 + int64(n) + 1, members: int64(n) + 1})
+			require.NoError(t, err)
+			require.Len(t, list, n+1)
+		}
+	}
+	_, err := parseTop(b, &trailer{index: 1024, top: 1024 + int64(n), members: int64(n)})
+	require.ErrorIs(t, err, fault.ErrCorrupt)
+	require.ErrorContains(t, err, "take more than")
 }

@@ -226,7 +226,7 @@ func (s *scanner) path(before string) string {
 func parseTop(b []byte, t *trailer) ([]block, error) {
 	s := scanner{b: b}
 	var list []block
-	off, members, before := t.index, int64(0), ""
+	off, members, before, firsts := t.index, int64(0), "", 0
 	for len(s.b) > 0 && !s.bad {
 		k := block{off: off, stored: s.number(), length: s.number(), count: s.number()}
 		if sum := s.bytes(4); !s.bad {
@@ -243,6 +243,9 @@ func parseTop(b []byte, t *trailer) ([]block, error) {
 			return nil, corrupt("block %d of the index claims %d members in %d bytes", len(list), k.count, k.length)
 		case CheckPath(k.first) != nil, len(list) > 0 && Compare(before, k.first) >= 0:
 			return nil, corrupt("block %d of the index begins with %.100q after %.100q", len(list), k.first, before)
+		}
+		if firsts += len(k.first); firsts > maxFirsts {
+			return nil, corrupt("the first paths of %d blocks of the index take more than %d bytes", len(list)+1, maxFirsts)
 		}
 		off, members, before = off+k.stored, members+k.count, k.first
 		list = append(list, k)

@@ -34,6 +34,7 @@ const (
 	maxPath   = 8192                  // bytes of a path and of a target
 	modeBits  = 0o7777                // of st_mode
 	maxBlock  = 1 << 20               // bytes of a block's contents
+	maxFirsts = 64 << 20              // bytes of the paths in the top level, which can be a thousandth as long
 	tailLen   = 64 << 10              // in which the trailer is looked for
 	frontLen  = 2 * unit              // of the global header
 	nanos     = 1_000_000_000         // of a second

@@ -194,6 +194,7 @@ type builder struct {
 	file   int64  // offset of the last regular file in the open block
 	top    []byte // the top level
 	first  string // of the block before
+	firsts int    // bytes of the paths in the top level
 	blocks int64  // bytes
 	spool  *atomicfile.Temporary
 	buf    *bufio.Writer
@@ -208,6 +209,9 @@ func (x *builder) add(e *Entry) error {
 	}
 	before := &x.before
 	if len(x.raw) == 0 {
+		if x.firsts += len(e.Path); x.firsts > maxFirsts {
+			return fmt.Errorf("volume: the paths of the index's blocks take more than %d bytes, so that these members need more volumes", maxFirsts)
+		}
 		x.open, x.file, before = block{first: strings.Clone(e.Path)}, 0, nil
 	}
 	x.raw = e.append(x.raw, before, x.file)

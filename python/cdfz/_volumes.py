@@ -11,7 +11,7 @@ import zlib
 from ._errors import ArchiveDamaged, ArchiveUnsupported
 from ._shared import Shared
 
-UNIT, TAIL, LONGEST, BLOCK = 512, 64 << 10, 8192, 1 << 20
+UNIT, TAIL, LONGEST, BLOCK, MOST_FIRSTS = 512, 64 << 10, 8192, 1 << 20, 1 << 26
 KEPT = 16                                      # volumes whose top level is kept
 LINE = re.compile(rb"cdfz volume 1 index (\w{16}) top (\w{16}) (\w{16}) (\w{8}) members (\w{16}) packed \w{16} (\w{8})\n")
 
@@ -88,14 +88,15 @@ class Volume:
         self.need(self.index <= top and top + length <= end - UNIT, "the places in the trailer")
         data = tail[top - start:top - start + length] if top >= start else whole.read(top, length)
         self.need(zlib.crc32(data) == crc, "the top level")
-        self.blocks, self.firsts, r, off, path = [], [], Numbers(data), self.index, b""
+        self.blocks, self.firsts, r, off, path, firsts = [], [], Numbers(data), self.index, b"", 0
         try:
             while r.at < len(data):
                 stored, size, count = r.number(), r.number(), r.number()
                 crc, path = int.from_bytes(r.take(4), "little"), r.path(path)
                 self.blocks.append((off, stored, size, crc))
                 self.firsts.append(order(path))
-                off += stored
+                off, firsts = off + stored, firsts + len(path)
+                self.need(firsts <= MOST_FIRSTS, "the top level")
         except IndexError:
             self.need(False, "the top level")
         self.need(off == top, "the top level")
