@@ -62,6 +62,9 @@ type List struct {
 	done    func() // closes the folders of targets
 }
 
+// NewList returns a list of files that are named themselves.
+func NewList(files []File) List { return List{Files: files, Folders: true, done: func() {}} }
+
 // symbolicLink is the reason to skip one.
 const symbolicLink = "symbolic link"
 
