@@ -12,6 +12,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -444,6 +445,10 @@ func (r *runner) waiting(script string) (cmd *exec.Cmd, rest func() string) {
 
 // TestJudgeRunSignals sends signals to the first process.
 func TestJudgeRunSignals(t *testing.T) {
+	// Below nohup, what the test starts would ignore SIGHUP.
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	defer signal.Stop(hangups)
 	runners(t, map[string][]byte{"a.nc": climateImage(t)}, func(t *testing.T, r *runner) {
 		for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGQUIT} {
 			cmd, rest := r.waiting(fmt.Sprintf(`trap 'echo caught; sha256sum a.nc >/dev/null && exit 9' %d; echo ready; while :; do sleep 0.01; done`, s))
