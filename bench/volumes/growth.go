@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
 	"strings"
 
@@ -130,34 +131,35 @@ func (c *counting) ReadAt(p []byte, off int64) (int, error) {
 // name is the path of an archive.
 func name(i int) string { return fmt.Sprintf("%04d/station%07d.nc.cdfz", i/1000, i) }
 
-// tiny makes archives that are as small as they become, with 100 different contents.
+// tiny makes archives that are as small as they become, each of another image: equal ones would be links in a volume.
 func tiny(ctx context.Context, dir string, n int) error {
-	var contents [100]bytes.Buffer
-	for i := range contents {
+	// The peak of a program that is started is at least that of this one.
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(24 << 20))
+	values := make([]float32, 16)
+	var image, out bytes.Buffer
+	for i := range n {
 		b := cdf3.NewBuilder(cdf3.Classic)
 		b.Attr("station", int32(i))
 		x := b.Dim("x", 16)
-		values := make([]float32, 16)
 		for k := range values {
-			values[k] = float32(i*k) / 7
+			values[k] = float32(i%100*k) / 7
 		}
 		b.Var("v", cdf3.Float, x).Values(values)
-		var image bytes.Buffer
+		image.Reset()
+		out.Reset()
 		if err := b.WriteFile(ctx, &image); err != nil {
 			return err
 		}
-		if _, err := archive.Write(ctx, &contents[i], bytes.NewReader(image.Bytes()), int64(image.Len()), nil); err != nil {
+		if _, err := archive.Write(ctx, &out, bytes.NewReader(image.Bytes()), int64(image.Len()), nil); err != nil {
 			return err
 		}
-	}
-	for i := range n {
 		path := filepath.Join(dir, name(i))
 		if i%1000 == 0 {
 			if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 				return err
 			}
 		}
-		if err := os.WriteFile(path, contents[i%len(contents)].Bytes(), 0o666); err != nil {
+		if err := os.WriteFile(path, out.Bytes(), 0o666); err != nil {
 			return err
 		}
 	}
