@@ -87,7 +87,7 @@ func TestJudgeConformance(t *testing.T) {
 		"-lz", "-lzstd", "-llz4", "-lbz2", "-lpthread")
 	passes("C", "[0-9]+", cReader)
 	python := []string{"/usr/bin/python3", "-W", "ignore", "reader.py"}
-	passes("Python archives", "0", append([]string{"--only", "archive/*"}, python...)...)
+	passes("Python archives", "0", append([]string{"--only", "archive/[bg]*"}, python...)...) // python/tests has those of compat
 	passes("Python blocks", "0", append([]string{"--only", "block/*"}, python...)...)
 
 	cdfz := filepath.Join(tmp, "cdfz")
@@ -99,7 +99,7 @@ func TestJudgeConformance(t *testing.T) {
 		"ok":      `while read line; do echo ok; done`,
 		"skipped": `while read line; do echo skipped; done`,
 		"crashes": `read line; echo damaged; kill -9 $$`,
-		"hangs":   `read line; echo damaged; sleep 60`,
+		"hangs":   `read line; echo damaged; exec sleep 60`,
 		"nothing": `exit 0`,
 	} {
 		out, err := run("--only", "archive/good/c*", "--timeout", "0.2", "sh", "-c", script)
