@@ -10,7 +10,7 @@ import (
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
-// Parity may also lie in a file of its own, for a file of any kind that is never changed, such as a volume. It is what the
+// Parity may also lie in a separate file, for a file of any kind that is never changed, such as a volume. It is what the
 // entry of an archive would be that stood at the end of the file: the local header, and the records. Offsets of a Set and
 // of its reports are those in the file and, from its end on, in the parity.
 

@@ -23,7 +23,7 @@ func (m *memory) WriteAt(p []byte, off int64) (int, error) {
 }
 func (m *memory) size() int64 { return int64(len(m.b)) }
 
-// TestBeside heals files of any kind from parity in a file of its own.
+// TestBeside heals files of any kind from parity in a separate file.
 func TestBeside(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []int{1, 1000, 2048, 100_000, 3_000_000} {

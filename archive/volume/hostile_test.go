@@ -56,7 +56,7 @@ func TestHostileHeaders(t *testing.T) {
 		names = append(names, e.Path)
 	}
 	require.Equal(t, []string{"b1", "b2", "b3", "b5", "c", "d", "e", "f", "g", "h", "i"}, names)
-	for _, name := range []string{"b1", "b2", "b3", "b5", "e", "g"} { // of which none leads to a file before it
+	for _, name := range []string{"b1", "b2", "b3", "b5", "e", "g"} { // none leads to a file before it
 		e, err := v.Lookup(t.Context(), name)
 		require.NoError(t, err)
 		_, _, err = v.Contents(t.Context(), e)

@@ -55,7 +55,7 @@ type packed struct {
 	entry *treefile.Entry // with --whole
 }
 
-// group is a file with several names, of which the first has the archive.
+// group is a file with several names. The first one has the archive.
 type group struct {
 	first string         // Rel of the first name in the order of volumes
 	rep   *archiveReport // of the name that is in the open volume
