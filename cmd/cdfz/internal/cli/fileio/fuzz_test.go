@@ -22,7 +22,7 @@ func FuzzShowName(f *testing.F) {
 	for name, text := range map[string]string{
 		"plain": "tas", "path": "../a/b", "escape": "\x1b[2J", "not-utf8": "\xff", "separators": "a\u2028b", "stdin": "-",
 		"url": "https://me:secret@example.org/a/x.nc.cdfz?key=secret", "url-root": "http://example.org", "url-dots": "http://example.org/..%2f..",
-		"object":    "s3://bucket/a b?c#d%2F@e",
+		"object": "s3://bucket/a b?c#d%2F@e", "no-bucket": "s3://", "no-host": "http:///",
 		"malformed": "https://me:secret@exa mple.org:port/x",
 	} {
 		s.Add(name, text)

@@ -1,6 +1,7 @@
 package fileio
 
 import (
+	"cmp"
 	"net/url"
 	"path"
 	"path/filepath"
@@ -11,13 +12,16 @@ import (
 )
 
 // LocalName returns the path that a target is named after: a FILE argument, or the last
-// element or else the host of a URL. Those of objects have no escapes.
+// element or else the host of a URL. Those of objects have no escapes. One without host is "url".
 func LocalName(name string) string {
 	if !remote.IsURL(name) {
 		return name
 	}
 	if s3.IsURL(name) && urls.Redact(name) == name {
-		return path.Base(name[len("s3:"):])
+		if base := path.Base(name[len("s3:"):]); base != "/" {
+			return base
+		}
+		return "url"
 	}
 	u, err := url.Parse(urls.Redact(name))
 	if err != nil {
@@ -26,7 +30,7 @@ func LocalName(name string) string {
 	if base := path.Base("/" + u.Path); base != "/" {
 		return base
 	}
-	return u.Hostname()
+	return cmp.Or(u.Hostname(), "url")
 }
 
 // LocalName is the function LocalName for a file. Objects below a prefix keep their path below it.
