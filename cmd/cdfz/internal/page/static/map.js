@@ -1,9 +1,10 @@
-// The map: a slice as cells of equal size, in the order of its coordinates. Rows and columns
+// The map: which slice it shows, which part of it, and what pointers and keys do. Rows and columns
 // are indices of the variable. A slice that is read in steps has a value for several of them.
-import { cellOf, ticks, title } from "./axes.js";
+import { cellOf, title } from "./axes.js";
 import { $ } from "./dom.js";
 import { css, number, round, ticks as labels, coordinate, exact } from "./format.js";
 import * as palette from "./palette.js";
+import * as plane from "./plane.js";
 import * as view from "./view.js";
 
 let slice = null; // answer of api.values for all rows and columns, with their numbers as all
@@ -107,123 +108,43 @@ function sharpen() {
   waiting = { abort, timer };
 }
 
-// flipped reports whether the first row is at the bottom: coordinates grow upwards, unless
-// the file marks them as growing downwards.
-function flipped() {
-  const y = slice.axes[0];
-  const [a, b] = [y.values[0], y.values.at(-1)];
-  return y.down ? a > b : a <= b;
-}
-
-// aspect is the width of the map by its height, from the ranges of its coordinates if both
-// are in the same units or degrees.
-function aspect() {
-  const [y, x] = slice.axes;
-  const [rows, columns] = slice.shape;
-  const span = (a, n) => Math.abs(a.values.at(-1) - a.values[0]) * (n / Math.max(1, n - 1));
-  const alike = y.units && (y.units === x.units || (y.units.startsWith("degree") && x.units?.startsWith("degree")));
-  const r = alike ? span(x, columns) / span(y, rows) : columns / rows;
-  return Math.min(4, Math.max(0.75, Number.isFinite(r) && r > 0 ? r : 1.5));
-}
-
-const font = (scale) => `${12 * scale}px system-ui, sans-serif`;
-
 function draw() {
   const canvas = $("map-canvas");
   const scale = window.devicePixelRatio || 1;
   const width = $("map").clientWidth;
   if (width < 50) return;
   const g = canvas.getContext("2d", { willReadFrequently: true });
-  g.font = font(1);
-  const texts = ticks(source().axes[0], shown.row, shown.rows, 9).map(([, text]) => g.measureText(text).width);
-  const left = Math.round(Math.min(Math.max(width < 500 ? 46 : 58, ...texts.map((w) => w + 14)), width / 3)), bottom = 24, top = 8, right = 12;
-  const w = width - left - right;
-  const h = Math.min(Math.max(120, Math.round(w / aspect())), Math.round(window.innerHeight * 0.75));
+  const layout = plane.layout(g, slice, source(), shown, width, scale);
+  box = layout.box;
   for (const c of [canvas, $("map-cursor")]) {
     c.width = Math.round(width * scale);
-    c.height = Math.round((h + top + bottom) * scale);
-    c.style.height = `${h + top + bottom}px`;
+    c.height = Math.round(layout.height * scale);
+    c.style.height = `${layout.height}px`;
   }
-  box = { x: Math.round(left * scale), y: Math.round(top * scale), w: Math.round(w * scale), h: Math.round(h * scale), flip: flipped(), scale };
   canvas.dataset.box = JSON.stringify(box);
   canvas.dataset.view = JSON.stringify(shown);
   const all = isWhole();
   $("zoom-out").disabled = $("zoom-all").disabled = all;
   // One finger scrolls the page over a whole map, and moves a part.
   $("map-cursor").style.touchAction = all ? "pan-x pan-y" : "none";
-  paint(g);
-  axes(g);
+  plane.paint(g, box, source(), shown, { palette: options.palette, ...range() });
+  plane.axes(g, box, source(), shown);
+  titles();
   overlay();
   bar();
 }
 
-// paint fills the cells.
-function paint(g) {
-  const { w, h, flip } = box;
-  const { row: first, column: start, rows, columns } = shown;
-  const s = source();
-  const all = s.shape[1];
-  const { low, high } = range();
-  const colours = palette.table(options.palette);
-  const pixels = Uint32Array.from({ length: 256 }, (_, i) => packed(colours, 3 * i));
-  const image = g.createImageData(w, h);
-  const out = new DataView(image.data.buffer);
-  const column = Int32Array.from({ length: w }, (_, px) => cellOf(s.axes[1], start + Math.floor(((px + 0.5) * columns) / w)));
-  for (let py = 0; py < h; py++) {
-    let row = Math.floor(((py + 0.5) * rows) / h);
-    row = cellOf(s.axes[0], first + (flip ? rows - 1 - row : row));
-    for (let px = 0; px < w; px++) {
-      const v = s.data[row * all + column[px]];
-      const to = 4 * (py * w + px);
-      out.setUint32(to, v !== v ? packed(palette.missing(px, py), 0) : pixels[palette.place(v, low, high)]);
-    }
-  }
-  g.putImageData(image, box.x, box.y);
-}
-
-// packed returns the colour at a place of a list as red, green, blue and full opacity.
-function packed(list, at) {
-  return ((list[at] << 24) | (list[at + 1] << 16) | (list[at + 2] << 8) | 255) >>> 0;
+// titles names the axes.
+function titles() {
+  const [up, across] = [title(source().axes[0], shown.row, shown.rows), title(source().axes[1], shown.column, shown.columns)];
+  $("map-y").textContent = `${slice.axes[0].down ? "↓" : "↑"} ${up}`;
+  $("map-x").textContent = `${across} →`;
+  $("map-cursor").setAttribute("aria-label", `Map${slice.units ? ` in ${slice.units}` : ""}, across: ${across}, up: ${up}`);
 }
 
 // range returns the values of the first and the last colour.
 export function range() {
   return { low: options.low ?? slice.min ?? 0, high: options.high ?? slice.max ?? 0 };
-}
-
-function axes(g) {
-  const { x, y, w, h, scale } = box;
-  g.strokeStyle = css("--soft");
-  g.fillStyle = css("--ink");
-  g.lineWidth = scale;
-  g.strokeRect(x - scale / 2, y - scale / 2, w + scale, h + scale);
-  const [up, across] = [title(source().axes[0], shown.row, shown.rows), title(source().axes[1], shown.column, shown.columns)];
-  $("map-y").textContent = `${slice.axes[0].down ? "↓" : "↑"} ${up}`;
-  $("map-x").textContent = `${across} →`;
-  $("map-cursor").setAttribute("aria-label", `Map${slice.units ? ` in ${slice.units}` : ""}, across: ${across}, up: ${up}`);
-  g.font = font(scale);
-  g.textBaseline = "top";
-  g.textAlign = "center";
-  let end = -Infinity;
-  for (const [at, text] of ticks(source().axes[1], shown.column, shown.columns, w / scale / 75)) {
-    const px = x + at * w;
-    const half = g.measureText(text).width / 2;
-    const place = Math.min(Math.max(px, x), x + w - half + 10 * scale);
-    if (place - half < end + 6 * scale) continue;
-    end = place + half;
-    g.fillRect(px - scale / 2, y + h, scale, 4 * scale);
-    g.fillText(text, place, y + h + 6 * scale);
-  }
-  g.textBaseline = "middle";
-  g.textAlign = "right";
-  let last = NaN;
-  for (const [at, text] of ticks(source().axes[0], shown.row, shown.rows, h / scale / 40)) {
-    const py = y + (box.flip ? 1 - at : at) * h;
-    if (Math.abs(py - last) < 14 * scale) continue;
-    last = py;
-    g.fillRect(x - 4 * scale, py - scale / 2, 4 * scale, scale);
-    g.fillText(text, x - 6 * scale, py, x - 8 * scale);
-  }
 }
 
 // overlay marks the cursor and the chosen cell.
@@ -233,13 +154,9 @@ function overlay() {
   g.clearRect(0, 0, c.width, c.height);
   for (const [cell, colour] of [[picked, "#d62a1e"], [cursor, "#000000"]]) {
     if (!cell) continue;
-    const { rows, columns } = shown;
-    const [down, right] = [cell[0] - shown.row, cell[1] - shown.column];
-    if (down < 0 || down >= rows || right < 0 || right >= columns) continue;
-    const [tall, wide] = source().axes.map((a) => a.step);
-    const px = box.x + ((right + wide / 2) * box.w) / columns;
-    const py = box.y + ((box.flip ? rows - down - tall / 2 : down + tall / 2) * box.h) / rows;
-    const r = Math.min(Math.max(5 * box.scale, (wide * box.w) / columns / 2, (tall * box.h) / rows / 2), 20 * box.scale);
+    const place = plane.placeOf(box, source(), shown, cell);
+    if (!place) continue;
+    const { x: px, y: py, r } = place;
     for (const [width, style] of [[4, "#ffffff"], [2, colour]]) {
       g.lineWidth = width * box.scale;
       g.strokeStyle = style;
@@ -264,9 +181,7 @@ function placeAt(e) {
   const r = $("map-cursor").getBoundingClientRect();
   const px = Math.floor((e.clientX - r.left) * box.scale) - box.x;
   const py = Math.floor((e.clientY - r.top) * box.scale) - box.y;
-  if (px < 0 || py < 0 || px >= box.w || py >= box.h) return null;
-  const down = ((py + 0.5) * shown.rows) / box.h;
-  return [shown.row + (box.flip ? shown.rows - down : down), shown.column + ((px + 0.5) * shown.columns) / box.w];
+  return plane.cellAt(box, shown, px, py);
 }
 
 // first returns the first row and the first column of the cell of a row and a column.
@@ -415,7 +330,7 @@ function bar() {
     g.fillRect(pad + (i * w) / 256, 0, w / 256 + 0.6, 14);
   }
   g.fillStyle = css("--ink");
-  g.font = font(1);
+  g.font = plane.font(1);
   g.textAlign = "center";
   g.textBaseline = "top";
   const marks = high > low ? round(low, high, Math.max(2, Math.floor(width / 70))) : [low];

@@ -1,0 +1,119 @@
+// The plane: a slice as cells of equal size, in the order of its coordinates. A box is the place of
+// the cells in pixels of a canvas, and shown a part of view.js.
+import { cellOf, ticks } from "./axes.js";
+import { css } from "./format.js";
+import * as palette from "./palette.js";
+
+export const font = (scale) => `${12 * scale}px system-ui, sans-serif`;
+
+// flipped reports whether the first row is at the bottom: coordinates grow upwards, unless
+// the file marks them as growing downwards.
+function flipped(slice) {
+  const y = slice.axes[0];
+  const [a, b] = [y.values[0], y.values.at(-1)];
+  return y.down ? a > b : a <= b;
+}
+
+// aspect is the width of the map by its height, from the ranges of its coordinates if both
+// are in the same units or degrees.
+function aspect(slice) {
+  const [y, x] = slice.axes;
+  const [rows, columns] = slice.shape;
+  const span = (a, n) => Math.abs(a.values.at(-1) - a.values[0]) * (n / Math.max(1, n - 1));
+  const alike = y.units && (y.units === x.units || (y.units.startsWith("degree") && x.units?.startsWith("degree")));
+  const r = alike ? span(x, columns) / span(y, rows) : columns / rows;
+  return Math.min(4, Math.max(0.75, Number.isFinite(r) && r > 0 ? r : 1.5));
+}
+
+// layout returns the box of a map and the height of its canvas, for a width in CSS pixels. source
+// is the slice that is drawn, which may be a part of the other one in finer steps.
+export function layout(g, slice, source, shown, width, scale) {
+  g.font = font(1);
+  const texts = ticks(source.axes[0], shown.row, shown.rows, 9).map(([, text]) => g.measureText(text).width);
+  const left = Math.round(Math.min(Math.max(width < 500 ? 46 : 58, ...texts.map((w) => w + 14)), width / 3)), bottom = 24, top = 8, right = 12;
+  const w = width - left - right;
+  const h = Math.min(Math.max(120, Math.round(w / aspect(slice))), Math.round(window.innerHeight * 0.75));
+  const box = { x: Math.round(left * scale), y: Math.round(top * scale), w: Math.round(w * scale), h: Math.round(h * scale), flip: flipped(slice), scale };
+  return { box, height: h + top + bottom };
+}
+
+// paint fills the cells. colours has the palette and the values of its first and last colour.
+export function paint(g, box, source, shown, colours) {
+  const { w, h, flip } = box;
+  const { row: first, column: start, rows, columns } = shown;
+  const all = source.shape[1];
+  const { low, high } = colours;
+  const table = palette.table(colours.palette);
+  const pixels = Uint32Array.from({ length: 256 }, (_, i) => packed(table, 3 * i));
+  const image = g.createImageData(w, h);
+  const out = new DataView(image.data.buffer);
+  const column = Int32Array.from({ length: w }, (_, px) => cellOf(source.axes[1], start + Math.floor(((px + 0.5) * columns) / w)));
+  for (let py = 0; py < h; py++) {
+    let row = Math.floor(((py + 0.5) * rows) / h);
+    row = cellOf(source.axes[0], first + (flip ? rows - 1 - row : row));
+    for (let px = 0; px < w; px++) {
+      const v = source.data[row * all + column[px]];
+      const to = 4 * (py * w + px);
+      out.setUint32(to, v !== v ? packed(palette.missing(px, py), 0) : pixels[palette.place(v, low, high)]);
+    }
+  }
+  g.putImageData(image, box.x, box.y);
+}
+
+// packed returns the colour at a place of a list as red, green, blue and full opacity.
+function packed(list, at) {
+  return ((list[at] << 24) | (list[at + 1] << 16) | (list[at + 2] << 8) | 255) >>> 0;
+}
+
+// axes draws the frame and the ticks.
+export function axes(g, box, source, shown) {
+  const { x, y, w, h, scale } = box;
+  g.strokeStyle = css("--soft");
+  g.fillStyle = css("--ink");
+  g.lineWidth = scale;
+  g.strokeRect(x - scale / 2, y - scale / 2, w + scale, h + scale);
+  g.font = font(scale);
+  g.textBaseline = "top";
+  g.textAlign = "center";
+  let end = -Infinity;
+  for (const [at, text] of ticks(source.axes[1], shown.column, shown.columns, w / scale / 75)) {
+    const px = x + at * w;
+    const half = g.measureText(text).width / 2;
+    const place = Math.min(Math.max(px, x), x + w - half + 10 * scale);
+    if (place - half < end + 6 * scale) continue;
+    end = place + half;
+    g.fillRect(px - scale / 2, y + h, scale, 4 * scale);
+    g.fillText(text, place, y + h + 6 * scale);
+  }
+  g.textBaseline = "middle";
+  g.textAlign = "right";
+  let last = NaN;
+  for (const [at, text] of ticks(source.axes[0], shown.row, shown.rows, h / scale / 40)) {
+    const py = y + (box.flip ? 1 - at : at) * h;
+    if (Math.abs(py - last) < 14 * scale) continue;
+    last = py;
+    g.fillRect(x - 4 * scale, py - scale / 2, 4 * scale, scale);
+    g.fillText(text, x - 6 * scale, py, x - 8 * scale);
+  }
+}
+
+// cellAt returns the row and the column at a pixel of the box, with fractions, or null outside.
+export function cellAt(box, shown, px, py) {
+  if (px < 0 || py < 0 || px >= box.w || py >= box.h) return null;
+  const down = ((py + 0.5) * shown.rows) / box.h;
+  return [shown.row + (box.flip ? shown.rows - down : down), shown.column + ((px + 0.5) * shown.columns) / box.w];
+}
+
+// placeOf returns the middle of a cell on the canvas, with the radius of a mark around it, or null
+// if the cell is not shown.
+export function placeOf(box, source, shown, cell) {
+  const { rows, columns } = shown;
+  const [down, right] = [cell[0] - shown.row, cell[1] - shown.column];
+  if (down < 0 || down >= rows || right < 0 || right >= columns) return null;
+  const [tall, wide] = source.axes.map((a) => a.step);
+  return {
+    x: box.x + ((right + wide / 2) * box.w) / columns,
+    y: box.y + ((box.flip ? rows - down - tall / 2 : down + tall / 2) * box.h) / rows,
+    r: Math.min(Math.max(5 * box.scale, (wide * box.w) / columns / 2, (tall * box.h) / rows / 2), 20 * box.scale),
+  };
+}
