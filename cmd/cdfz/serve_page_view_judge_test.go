@@ -139,7 +139,7 @@ func TestJudgePageMany(t *testing.T) {
 	require.Equal(t, 1000, shown())
 	b.do(chromedp.SendKeys(chromedp.CSS("#filter"), "quantity v99"))
 	require.Equal(t, 11, shown())
-	require.Equal(t, "11 of 1000", b.text("filter-count"))
+	require.Equal(t, "11 of 1,000", b.text("filter-count"))
 	b.after(func() { b.do(chromedp.Click(chromedp.CSS("#vars li:not([hidden]) a"))) })
 	require.Equal(t, "Quantity 1 of 99", b.text("title"))
 

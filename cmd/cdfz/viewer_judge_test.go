@@ -56,7 +56,8 @@ func TestJudgeViewer(t *testing.T) {
 	require.Equal(t, want, shown())
 	// Two open the archive, one is for the map, and the series needs one or two.
 	require.LessOrEqual(t, requests.Load(), int64(5))
-	require.Contains(t, eval[string](b, `document.getElementById("lines-list").textContent`), "cdfz.open_dataset(")
+	b.do(chromedp.Click(chromedp.CSS("#lines summary")))
+	b.until(`document.getElementById("lines-list").textContent.includes("cdfz.open_dataset(")`)
 	b.do(chromedp.Click(chromedp.CSS("#blocks summary")))
 	b.until(`document.getElementById("blocks-body").textContent.includes("preset default")`)
 	b.shot("viewer")

@@ -7,14 +7,18 @@
 package page
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"path"
+	"strings"
 	"time"
 
 	"github.com/cdfz-format/cdfz/archive"
@@ -39,23 +43,29 @@ const (
 type Handler struct {
 	slots chan struct{}
 	bytes int64
+	index []byte            // index.html
 	tags  map[string]string // ETags of the static files
 }
 
 // New makes a handler. Downloads of more than the given number of bytes are refused.
 func New(bytes int64) *Handler {
 	h := &Handler{slots: make(chan struct{}, most), bytes: bytes, tags: map[string]string{}}
-	files, err := static.ReadDir("static")
-	if err != nil {
-		panic("internal error: " + err.Error())
-	}
-	for _, f := range files {
-		b, err := static.ReadFile("static/" + f.Name())
-		if err != nil {
-			panic("internal error: " + err.Error())
+	err := fs.WalkDir(static, "static", func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		name := strings.TrimPrefix(p, "static/")
+		b, err := static.ReadFile(p)
+		if err == nil && name == "index.html" {
+			b, err = preloaded(b)
+			h.index = b
 		}
 		sum := sha256.Sum256(b)
-		h.tags[f.Name()] = `"` + hex.EncodeToString(sum[:16]) + `"`
+		h.tags[name] = `"` + hex.EncodeToString(sum[:16]) + `"`
+		return err
+	})
+	if err != nil {
+		panic("internal error: " + err.Error())
 	}
 	return h
 }
@@ -81,7 +91,38 @@ func (h *Handler) Static(w http.ResponseWriter, r *http.Request, name string) {
 	} else {
 		head.Set("Content-Type", "text/plain; charset=utf-8")
 	}
+	if name == "index.html" {
+		http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(h.index))
+		return
+	}
 	http.ServeFileFS(w, r, static, "static/"+name)
+}
+
+// mainScript is the script of the page.
+const mainScript = `<script src="main.js" type="module"></script>`
+
+// preloaded adds all modules to the page that its script imports, so that a browser asks for them at once.
+func preloaded(index []byte) ([]byte, error) {
+	if bytes.Count(index, []byte(mainScript)) != 1 {
+		return nil, errors.New("page: expected one " + mainScript)
+	}
+	var links strings.Builder
+	seen := map[string]bool{"main.js": true}
+	for left := []string{"main.js"}; len(left) > 0; left = left[1:] {
+		text, err := static.ReadFile("static/" + left[0])
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range importLine.FindAllSubmatch(text, -1) {
+			name := path.Join(path.Dir(left[0]), string(m[4]))
+			if !seen[name] {
+				seen[name] = true
+				left = append(left, name)
+				fmt.Fprintf(&links, "<link rel=\"modulepreload\" href=\"%s\">\n", name)
+			}
+		}
+	}
+	return bytes.Replace(index, []byte(mainScript), []byte(links.String()+mainScript), 1), nil
 }
 
 // File is an open netCDF file.

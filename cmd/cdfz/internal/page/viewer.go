@@ -14,10 +14,7 @@ import (
 const viewerPolicy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; style-src 'self'; img-src 'self' data:; " +
 	"connect-src 'self' http: https:; base-uri 'none'; form-action 'none'"
 
-var (
-	preload = regexp.MustCompile(`(?m)^<link rel="modulepreload".*\n`)
-	footer  = regexp.MustCompile(`(?s)<footer>.*</footer>`)
-)
+var footer = regexp.MustCompile(`(?s)<footer>.*</footer>`)
 
 // Viewer returns the files of the page without a server, by name: index.html opens archives at any address and
 // those that are dropped on it. It also works from file://.
@@ -56,10 +53,9 @@ func Viewer() (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	index = preload.ReplaceAll(index, nil)
 	for from, to := range map[string]string{
-		`<meta charset="utf-8">`:                        `<meta charset="utf-8">` + "\n" + `<meta http-equiv="Content-Security-Policy" content="` + viewerPolicy + `">`,
-		`<script src="main.js" type="module"></script>`: `<script src="viewer.js" defer></script>`,
+		`<meta charset="utf-8">`: `<meta charset="utf-8">` + "\n" + `<meta http-equiv="Content-Security-Policy" content="` + viewerPolicy + `">`,
+		mainScript:               `<script src="viewer.js" defer></script>`,
 		"Selections are those of <code>cdfz get</code>: <code>SST[0, :, 10:20]</code> by index, <code>SST[lat=30:60, time=2001-05]</code> by coordinates.": "Selections are by index: <code>SST[0, :, 10:20]</code>.",
 		`href="./"`: `href="index.html"`,
 		"This page shows maps and series of the netCDF files on this server, and how archives store them. Choose a file under <b>Files</b>.": "This page shows maps and series of netCDF files in cdfz archives. Drop an archive here, choose one, or type its address. " +

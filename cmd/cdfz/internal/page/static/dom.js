@@ -13,6 +13,9 @@ export function make(tag, props = {}, ...children) {
   return e;
 }
 
+// visible writes a name: characters that one cannot see, or that turn the text around them, as their numbers.
+export const visible = (name) => name.replace(/(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cs}]/gu, (c) => `\\u{${c.codePointAt(0).toString(16)}}`);
+
 // table makes a table. Columns that begin with # hold numbers.
 export function table(head, rows) {
   const kind = head.map((h) => (h.startsWith("#") ? "number" : ""));

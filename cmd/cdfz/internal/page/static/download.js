@@ -1,31 +1,32 @@
 // Downloads of parts, in the words of cdfz get.
 import { formats, getURL, prepare } from "./api.js";
 import { $ } from "./dom.js";
+import { ranges, selection } from "./part.js";
 
 let now = () => null;
-
-// selection writes a part of a variable: an index or a whole dimension for each word.
-export function selection(variable, words) {
-  if (words.length === 0) return variable.quoted;
-  return `${variable.quoted}[${words.map((w) => (w === "x" || w === "y" ? ":" : w)).join(", ")}]`;
-}
 
 // start connects the form. state returns the file, the variable, and the words of the map
 // and of the series.
 export function start(state) {
   now = state;
   const set = (text) => { $("selection").value = text; update(); };
-  $("get-map").addEventListener("click", () => set(selection(now().variable, now().words)));
-  $("get-series").addEventListener("click", () => set(selection(now().variable, now().seriesWords ?? now().words)));
+  $("get-map").addEventListener("click", () => set(ofMap()));
+  $("get-series").addEventListener("click", () => set(selection(now().variable, ranges(now().variable, now().seriesWords ?? now().words, null))));
   $("get-all").addEventListener("click", () => set(now().variable.quoted));
   for (const id of ["selection", "format", "unpack", "dates"]) $(id).addEventListener("input", update);
   $("download").addEventListener("click", check);
   for (const o of [...$("format").options]) if (!formats.includes(o.value)) o.remove();
 }
 
-// propose fills in the slice of the map.
+// ofMap is the part of the map that is shown.
+function ofMap() {
+  const { variable, words, part, slice } = now();
+  return selection(variable, ranges(variable, words, slice?.shape?.length === 2 ? part : null));
+}
+
+// propose fills in the part of the map.
 export function propose() {
-  $("selection").value = selection(now().variable, now().words);
+  $("selection").value = ofMap();
   update();
 }
 

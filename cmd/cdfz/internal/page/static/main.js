@@ -1,7 +1,7 @@
 // The page: what is open, and what to show of it.
 import * as address from "./address.js";
 import * as api from "./api.js";
-import { $, make, table } from "./dom.js";
+import { $, make, table, visible } from "./dom.js";
 import * as controls from "./controls.js";
 import * as download from "./download.js";
 import * as first from "./first.js";
@@ -12,9 +12,10 @@ import * as observations from "./observations.js";
 import * as opening from "./opening.js";
 import * as palette from "./palette.js";
 import * as plots from "./plots.js";
+import * as shown from "./shown.js";
 import * as storage from "./storage.js";
-import * as filter from "./filter.js";
 import * as tree from "./tree.js";
+import * as variables from "./variables.js";
 
 // state is what the page shows. words has an index, x or y for each dimension of the
 // variable, and point the indices of the chosen cell, as words without letters. part is that
@@ -59,11 +60,11 @@ async function open(file, wanted = {}, push = true) {
     return;
   }
   state.file = file;
-  document.title = `${file} – cdfz`;
-  $("path").textContent = file;
+  document.title = `${visible(file)} – cdfz`;
+  $("path").textContent = visible(file);
   $("welcome").hidden = true;
   tree.mark(file);
-  listVariables();
+  variables.show(file, state.meta, (v) => choose(v, {}, true));
   if (window.innerWidth < 900) $("files").open = false;
   const named = state.meta.variables.find((v) => v.name === wanted.name);
   $("view").hidden = state.meta.variables.length === 0;
@@ -97,29 +98,6 @@ async function chooseFirst(push) {
   await choose(best, {}, false);
 }
 
-const variableTexts = () => [...$("vars").children].map((li) => [li, li.textContent]);
-
-function listVariables() {
-  $("variables").hidden = false;
-  $("filter-row").hidden = state.meta.variables.length < filter.many;
-  $("filter").value = $("filter-count").textContent = "";
-  $("vars").replaceChildren(...state.meta.variables.map((v) => {
-    const shape = v.dims.map((d, i) => `${state.meta.dimensions[d]?.name ?? d}=${v.shape[i]}`).join(", ");
-    const detail = [v.title, `${v.type}${shape ? ` (${shape})` : ""}${v.units ? `, ${v.units}` : ""}`].filter(Boolean);
-    const a = make("a", { href: "?" + new URLSearchParams({ [api.key]: state.file, var: v.name }) }, v.name || "(no name)", ...detail.map((t) => make("small", {}, t)));
-    a.dataset.num = v.num;
-    a.addEventListener("click", (e) => {
-      if (e.ctrlKey || e.metaKey || e.shiftKey) return;
-      e.preventDefault();
-      choose(v, {}, true);
-      if (window.innerWidth < 900) $("variables").open = false;
-    });
-    return make("li", {}, a);
-  }));
-  if (state.meta.cut) $("vars").append(make("li", { className: "hint" }, "… and more: the header is too long for this page"));
-  if (window.innerWidth < 900) $("variables").open = false;
-}
-
 // note tells which parts of an address are wrong and have no effect.
 function note(problems) {
   $("note").hidden = problems.length === 0;
@@ -136,15 +114,9 @@ async function choose(v, wanted, push) {
   $("low").value = low;
   $("high").value = high;
   note(problems);
-  for (const a of $("vars").querySelectorAll("a")) {
-    if (Number(a.dataset.num) === v.num) a.setAttribute("aria-current", "true");
-    else a.removeAttribute("aria-current");
-  }
-  const chosen = $("vars").querySelector("[aria-current]");
-  const [list, link] = [$("vars"), chosen].map((e) => e.getBoundingClientRect());
-  if (link.top < list.top || link.bottom > list.bottom) $("vars").scrollTop += link.top - list.top - list.height / 2;
-  $("title").textContent = v.title || v.name || "(no name)";
-  $("subtitle").textContent = `${v.name}${v.units ? `, ${v.units}` : ""} · ${v.type} (${dims.map((d) => `${d.name}=${d.length}`).join(", ")}) · ${size(v.size)}`;
+  variables.mark(v);
+  $("title").textContent = visible(v.title || v.name) || "(no name)";
+  $("subtitle").textContent = `${visible(v.name)}${v.units ? `, ${v.units}` : ""} · ${v.type} (${dims.map((d) => `${visible(d.name)}=${d.length}`).join(", ")}) · ${size(v.size)}`;
   $("readout").textContent = "";
   showAttributes(v);
   controls.show(v.type === "char" ? [] : dims, state.words, changed); // all of a text is shown
@@ -241,8 +213,6 @@ async function showSlice(s, signal) {
     $("text").textContent = `${exact(s.data[0], s.type)} ${s.units ?? ""}`;
   } else {
     if (flat) drawMap();
-    plots.histogram(s, state.variable);
-    $("hist-what").textContent = `of ${flat ? "the map" : "the series"}${s.axes.some((a) => a.step > 1) ? ", a sample" : ""}`;
     if (!flat) {
       $("series-table").hidden = false;
       await showSeries(state.words, signal, s);
@@ -253,8 +223,7 @@ async function showSlice(s, signal) {
     controls.label(i, coordinate(a, 0));
   }
   state.seriesWords = flat ? null : state.words;
-  download.propose();
-  lines.show(state.file, state.meta.archive !== null, state.variable, dimsOf(state.variable), state.words);
+  if (!flat) shown.update(state, s); // the map tells it itself
   if ($("blocks").open) storage.show(state.file, state.variable, state.words);
 }
 
@@ -289,6 +258,7 @@ function looked(part, s) {
     state.part = part;
     bookmark(false);
   }
+  shown.update(state, s);
   const steps = s.axes.filter((a) => a.step > 1).map((a) => every(a.step, a.name));
   $("missing").textContent = `${state.slice.missing === 0 ? "no" : state.slice.missing} missing${steps.length > 0 ? `; the map shows ${steps.join(" and ")}` : ""}`;
 }
@@ -355,6 +325,7 @@ async function start() {
   map.start({ pick, page, look: looked, read: readPart });
   plots.start();
   download.start(() => state);
+  lines.start();
   for (const id of ["palette", "low", "high"]) {
     $(id).addEventListener("change", () => {
       if (!state.slice) return;
@@ -373,7 +344,6 @@ async function start() {
     loadSeries(request.signal).catch(fail);
   });
   $("blocks").addEventListener("toggle", () => $("blocks").open && storage.show(state.file, state.variable, state.words));
-  filter.start("filter", variableTexts);
   $("skip").addEventListener("click", (e) => {
     e.preventDefault(); // the address stays that of the view
     $("main").focus();
@@ -385,6 +355,7 @@ async function start() {
   });
   opening.start((file) => open(file).then(() => tree.refill()));
   const listed = tree.start((file) => open(file)).catch(fail);
+  variables.start();
   const wanted = address.read(location.search);
   if (wanted) {
     await open(wanted.file, wanted, false);

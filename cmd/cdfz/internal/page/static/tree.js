@@ -1,32 +1,74 @@
 // The tree of files.
 import { catalog, key } from "./api.js";
-import { $, make } from "./dom.js";
+import { $, make, visible } from "./dom.js";
 import * as filter from "./filter.js";
 import { size } from "./format.js";
 
-let choose = () => {};
+// most is the number of closed folders that a filter looks into.
+const most = 200;
 
-// entries returns the files and the closed folders of the tree with the texts that a filter looks at.
+let choose = () => {};
+let apply = () => {};
+let current = "";
+let shown = []; // entries with their texts, or null if they have changed
+let unsearched = 0; // closed folders that a filter has not looked into
+let searching = false;
+
+// entries returns the files, and the folders that were not listed, with the texts that a filter looks at.
 function entries() {
-  const open = [...$("tree").querySelectorAll("a")].map((a) => [a.parentElement, a.dataset.file]);
-  const closed = [...$("tree").querySelectorAll("details:not([open])")].map((d) => [d.parentElement, d.dataset.folder]);
-  const broken = [...$("tree").querySelectorAll("li.closed")].map((li) => [li, li.textContent]);
-  return [...open, ...closed, ...broken];
+  return (shown ??= [...$("tree").querySelectorAll("li")].filter((li) => !li.classList.contains("hint") && li.dataset.text !== undefined &&
+    li.querySelector(":scope > details")?.dataset.listed === undefined).map((li) => [li, li.dataset.text]));
 }
 
 // refresh is called when entries have come or gone.
 function refresh() {
+  shown = null;
   const row = $("files-filter-row");
-  row.hidden = row.hidden && entries().length < filter.many; // it stays, so that nothing jumps
-  filter.apply("files-filter", entries);
+  const folders = $("tree").querySelector("details") !== null;
+  row.hidden = row.hidden && entries().length < filter.many && !folders; // it stays, so that nothing jumps
+  apply();
+  // A folder whose entries are all hidden is hidden, too.
+  const words = filter.wordsOf("files-filter");
+  for (const d of [...$("tree").querySelectorAll("details.folder[data-listed]")].reverse()) {
+    d.parentElement.hidden = words.length > 0 && d.querySelector("li:not([hidden])") === null;
+  }
+  $("files-searched").textContent = words.length > 0 && unsearched > 0 ? `${unsearched} folders were not searched: open them` : "";
+}
+
+// search lists closed folders, so that a filter finds what is in them.
+async function search(words) {
+  if (words.length === 0) {
+    unsearched = 0;
+    for (const d of $("tree").querySelectorAll("details.folder[data-found]")) {
+      delete d.dataset.found;
+      d.open = d.querySelector("[aria-current]") !== null;
+    }
+    return;
+  }
+  if (searching) return;
+  searching = true;
+  for (let n = 0; ; n++) {
+    const left = [...$("tree").querySelectorAll("details.folder:not([data-listed])")];
+    unsearched = n < most ? 0 : left.length;
+    if (left.length === 0 || n >= most || filter.wordsOf("files-filter").length === 0) break;
+    await list(left[0]);
+    left[0].dataset.found = "1";
+    left[0].open = true;
+  }
+  searching = false;
+  refresh();
 }
 
 // start shows the tree and calls chosen with the path of a file. It returns the only file
 // of a server that has just one, or null.
 export async function start(chosen) {
   choose = chosen;
+  apply = filter.start("files-filter", $("tree"), entries);
+  $("files-filter").addEventListener("input", () => {
+    search(filter.wordsOf("files-filter"));
+    refresh();
+  });
   const c = await catalog("");
-  filter.start("files-filter", entries);
   fill($("tree"), c, "");
   const files = c.datasets.filter((d) => d.dap);
   return files.length === 1 && c.folders.length === 0 ? files[0].name : null;
@@ -44,61 +86,66 @@ function fill(list, c, folder) {
   const files = [...c.datasets.filter((d) => d.dap), ...c.closed].sort((a, b) => (a.name < b.name ? -1 : 1));
   for (const d of files) {
     if (d.why) {
-      items.push(make("li", { className: "closed" }, d.name, make("small", { className: "error" }, `cannot be opened: ${d.why}`)));
+      items.push(entry(make("li", { className: "closed" }, visible(d.name), make("small", { className: "error" }, `cannot be opened: ${d.why}`)), `${d.name} ${d.why}`));
       continue;
     }
-    const a = make("a", { href: "?" + new URLSearchParams({ [key]: inside(d.name) }) }, d.name, make("small", {}, d.size === undefined ? "" : size(d.size)));
-    a.dataset.file = inside(d.name);
+    const file = d.file ?? inside(d.name);
+    const a = make("a", { href: "?" + new URLSearchParams({ [key]: file }) }, visible(d.name), make("small", {}, d.size === undefined ? "" : size(d.size)));
+    a.dataset.file = file;
     a.addEventListener("click", (e) => {
       if (e.ctrlKey || e.metaKey || e.shiftKey) return;
       e.preventDefault();
-      choose(a.dataset.file);
+      choose(file);
     });
-    items.push(make("li", {}, a));
+    items.push(entry(make("li", {}, a), inside(d.name)));
   }
   if (items.length === 0) items.push(make("li", { className: "hint" }, "no netCDF files"));
   list.replaceChildren(...items);
   refresh();
 }
 
-function branch(name, path) {
-  const list = make("ul", { className: "tree" });
-  const details = make("details", {}, make("summary", {}, name + "/"), list);
-  details.dataset.folder = path;
-  details.addEventListener("toggle", () => details.open ? expand(details) : refresh());
-  return make("li", {}, details);
+// entry gives an entry the text that a filter looks at.
+function entry(li, text) {
+  li.dataset.text = text.toLowerCase();
+  return li;
 }
 
-// expand lists what a folder holds.
-async function expand(details) {
-  const list = details.querySelector("ul"), path = details.dataset.folder;
-  if (list.childElementCount > 0) return refresh();
-  list.replaceChildren(make("li", {}, "…"));
+function branch(name, path) {
+  const details = make("details", { className: "folder" }, make("summary", {}, visible(name) + "/"), make("ul", { className: "tree" }));
+  details.dataset.folder = path;
+  details.addEventListener("toggle", () => details.open && list(details));
+  return entry(make("li", {}, details), path);
+}
+
+// list lists what a folder holds.
+async function list(details) {
+  if (details.dataset.listed !== undefined) return;
+  details.dataset.listed = "";
+  const inner = details.querySelector("ul"), path = details.dataset.folder;
+  inner.replaceChildren(make("li", { className: "hint" }, "…"));
   try {
-    fill(list, await catalog(path), path);
+    fill(inner, await catalog(path), path);
   } catch (e) {
-    list.replaceChildren(make("li", { className: "error" }, e.message));
+    inner.replaceChildren(make("li", { className: "hint error" }, e.message));
+    refresh();
   }
   mark(current);
 }
 
-let current = "";
-
 // mark shows which file is open: its folders are opened, and the list is scrolled to it unless it can be seen.
 export function mark(file) {
   current = file;
-  const list = $("tree");
-  for (const a of list.querySelectorAll("a")) {
+  const tree = $("tree");
+  for (const a of tree.querySelectorAll("a")) {
     if (a.dataset.file !== file) {
       a.removeAttribute("aria-current");
       continue;
     }
     const first = a.getAttribute("aria-current") !== "page";
     a.setAttribute("aria-current", "page");
-    const box = list.getBoundingClientRect(), at = a.getBoundingClientRect();
-    if (first && at.height > 0 && (at.top < box.top || at.bottom > box.bottom)) list.scrollTop += at.top - box.top - (box.height - at.height) / 2;
+    if (first) filter.reveal(tree);
   }
-  const folder = [...list.querySelectorAll("details")].find((d) => file.startsWith(`${d.dataset.folder}/`) && !d.dataset.shown);
+  const folder = [...tree.querySelectorAll("details")].find((d) => file.startsWith(`${d.dataset.folder}/`) && !d.dataset.shown);
   if (folder) {
     folder.dataset.shown = "1"; // once: the user may close it
     if (folder.open) return mark(file);

@@ -1,0 +1,34 @@
+// What goes with the part that is shown: the histogram, the download and the lines to paste. They follow the map.
+import { $ } from "./dom.js";
+import * as download from "./download.js";
+import * as lines from "./lines.js";
+import { crop, ranges } from "./part.js";
+import * as plots from "./plots.js";
+
+// pause is how long a map stays as it is before the others follow, in milliseconds.
+const pause = 120;
+
+let timer = 0;
+let last = null; // the slice that was shown
+
+// update shows them for a state, now if its slice is another one. drawn is the slice that is drawn, perhaps a finer one
+// of a part.
+export function update(state, drawn) {
+  clearTimeout(timer);
+  const now = () => {
+    const { slice, variable, words } = state;
+    const flat = slice.shape?.length === 2;
+    const part = flat ? state.part : null;
+    if (slice.shape?.length > 0) {
+      const s = part ? crop(drawn, part) : slice;
+      plots.histogram(s, variable);
+      $("hist-what").textContent = `of ${part ? "the part of the map" : flat ? "the map" : "the series"}${s.axes.some((a) => a.step > 1) ? ", a sample" : ""}`;
+    }
+    download.propose();
+    lines.show(state, ranges(variable, words, part));
+  };
+  if (state.slice !== last) {
+    last = state.slice;
+    now();
+  } else timer = setTimeout(now, pause);
+}
