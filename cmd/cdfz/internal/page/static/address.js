@@ -6,7 +6,7 @@ const isLetter = (w) => w === "x" || w === "y";
 const ranges = ({ row, column, rows, columns }) => `${row}:${row + rows},${column}:${column + columns}`;
 
 // write returns the query of a state.
-export function write({ file, variable, words, point, part, along, by, palette: colours, low, high }) {
+export function write({ file, variable, words, point, part, along, by, palette: colours, low, high, more }) {
   const q = new URLSearchParams({ [key]: file });
   if (variable) q.set("var", variable.name);
   if (words.length > 0) q.set("at", words.join());
@@ -17,6 +17,7 @@ export function write({ file, variable, words, point, part, along, by, palette: 
   if (colours !== palette.names[0]) q.set("palette", colours);
   if (low !== "") q.set("from", low);
   if (high !== "") q.set("to", high);
+  for (const [name, value] of Object.entries(more)) q.set(name, value);
   return "?" + q.toString().replaceAll("%2C", ",").replaceAll("%2F", "/").replaceAll("%3A", ":");
 }
 
@@ -27,6 +28,7 @@ export function read(query) {
   return q.get(key) ? {
     file: q.get(key), name: q.get("var"), words: list("at"), point: list("point"), along: q.get("along"), by: q.get("by"), part: q.get("part"),
     palette: q.get("palette") ?? palette.names[0], low: q.get("from"), high: q.get("to"),
+    more: Object.fromEntries(["through", "frames", "speed", "loop"].flatMap((name) => (q.has(name) ? [[name, q.get(name)]] : []))),
   } : null;
 }
 

@@ -17,8 +17,11 @@ export function propose(dims) {
   return words;
 }
 
+let words = []; // of what is shown
+
 // show makes the controls for words. change is called with new words.
-export function show(dims, words, change) {
+export function show(dims, at, change) {
+  words = at;
   const rows = [];
   const free = dims.map((_, i) => i).filter((i) => dims[i].length > 1);
   if (free.length > 1) {
@@ -72,7 +75,16 @@ export function show(dims, words, change) {
   }
 }
 
-// setIndex moves a slider without a call of change.
+// move shows other indices without a call of change.
+export function move(at) {
+  words = at;
+  words.forEach((n, i) => {
+    const range = $(`at-${i}`);
+    if (range) range.value = range.nextElementSibling.value = n;
+  });
+}
+
+// step moves a slider, which calls change.
 export function step(i, n) {
   const range = $(`at-${i}`);
   if (!range) return;

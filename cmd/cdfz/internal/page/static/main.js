@@ -1,5 +1,6 @@
 // The page: what is open, and what to show of it.
 import * as address from "./address.js";
+import * as animation from "./animation.js";
 import * as api from "./api.js";
 import { $, make, table, visible } from "./dom.js";
 import * as controls from "./controls.js";
@@ -13,6 +14,7 @@ import * as opening from "./opening.js";
 import * as palette from "./palette.js";
 import * as plots from "./plots.js";
 import * as shown from "./shown.js";
+import * as slices from "./slices.js";
 import * as storage from "./storage.js";
 import * as tree from "./tree.js";
 import * as variables from "./variables.js";
@@ -42,7 +44,7 @@ function fail(e) {
 let marking = 0;
 function bookmark(push) {
   clearTimeout(marking);
-  const url = () => address.write({ ...state, palette: $("palette").value, low: $("low").value.trim(), high: $("high").value.trim() });
+  const url = () => address.write({ ...state, palette: $("palette").value, low: $("low").value.trim(), high: $("high").value.trim(), more: animation.settings() });
   if (push) history.pushState(null, "", url());
   else marking = setTimeout(() => history.replaceState(null, "", url()), 150);
 }
@@ -51,6 +53,8 @@ function bookmark(push) {
 // wanted has the parts of an address.
 async function open(file, wanted = {}, push = true) {
   request?.abort();
+  animation.end();
+  slices.clear();
   $("message").hidden = true;
   note([]);
   try {
@@ -106,6 +110,7 @@ function note(problems) {
 
 // choose shows a variable, and of it the part that an address wants.
 async function choose(v, wanted, push) {
+  animation.end();
   const dims = dimsOf(v);
   const { problems, palette: colours, low, high, ...right } = address.check(wanted, v, dims, state.meta.variables);
   Object.assign(state, { variable: v, slice: null }, right);
@@ -113,25 +118,59 @@ async function choose(v, wanted, push) {
   if (colours) $("palette").value = colours;
   $("low").value = low;
   $("high").value = high;
+  $("readout").textContent = "";
+  showAttributes(v);
+  showControls(wanted.more, problems);
   note(problems);
   variables.mark(v);
   $("title").textContent = visible(v.title || v.name) || "(no name)";
   $("subtitle").textContent = `${visible(v.name)}${v.units ? `, ${v.units}` : ""} · ${v.type} (${dims.map((d) => `${visible(d.name)}=${d.length}`).join(", ")}) · ${size(v.size)}`;
-  $("readout").textContent = "";
-  showAttributes(v);
-  controls.show(v.type === "char" ? [] : dims, state.words, changed); // all of a text is shown
   bookmark(push);
   await load();
 }
 
+// showControls shows the controls of the slice and of its animation.
+function showControls(wanted, problems) {
+  const dims = state.variable.type === "char" ? [] : dimsOf(state.variable); // all of a text is shown
+  controls.show(dims, state.words, changed);
+  animation.show(dims, state.words, wanted, problems);
+}
+
 function changed(words, axes) {
+  animation.end();
   state.words = words;
   if (axes) {
     state.point = state.part = null;
-    controls.show(dimsOf(state.variable), words, changed);
-  }
+    showControls();
+  } else animation.move(words);
   bookmark(false);
   load();
+}
+
+// showFrame shows a frame of an animation, without what can wait until it stops.
+function showFrame(words, s) {
+  Object.assign(state, { words, slice: s });
+  controls.move(words);
+  label(s);
+  if (s.shape?.length === 2) drawMap();
+  else if (s.shape?.length === 1) showSeries(words, undefined, s).catch(fail);
+  bookmark(false);
+}
+
+// stopped shows a frame with all that belongs to it.
+function stopped(words) {
+  state.words = words;
+  controls.move(words);
+  bookmark(false);
+  return load();
+}
+
+// label writes the coordinates of the slice next to the sliders.
+function label(s) {
+  for (const a of s.fixed ?? []) {
+    const i = dimsOf(state.variable).findIndex((d, k) => d.id === a.dim && typeof state.words[k] === "number" && Number(a.word) === state.words[k]);
+    controls.label(i, coordinate(a, 0));
+  }
 }
 
 // load reads the slice and shows it.
@@ -154,18 +193,22 @@ async function load() {
 
 // values reads a slice or a series of the variable, with what the file tells of its axes.
 async function values(words, max, signal, options) {
-  const s = await api.values(state.file, state.variable.num, words, max, signal, options);
-  s.units = state.variable.units;
+  const { file, meta, variable } = state;
+  const s = await slices.values(file, variable.num, words, max, signal, options);
+  s.units = variable.units;
   for (const a of s.axes ?? []) {
-    a.down = state.meta.dimensions[a.dim].down;
-    a.index = state.meta.dimensions[a.dim].coordinate < 0;
+    a.down = meta.dimensions[a.dim].down;
+    a.index = meta.dimensions[a.dim].coordinate < 0;
   }
   return s;
 }
 
+// longest is the number of values along an axis of a slice.
+const longest = () => (state.words.includes("y") ? map.maxCells : maxSeries);
+
 // read reads a slice: words are those of the state, or have ranges.
 async function read(words, signal) {
-  const s = await values(words, state.words.includes("y") ? map.maxCells : maxSeries, signal);
+  const s = await values(words, longest(), signal);
   if (s.shape?.length !== 2) return s;
   s.all = s.axes.map((a) => state.meta.dimensions[a.dim].length);
   s.places = await places(words, signal);
@@ -189,7 +232,7 @@ async function places(all, signal) {
   const flat = state.meta.variables.filter((v) => named.includes(v.name) && v.type !== "char" && v.dims.length === 2 &&
     v.dims.map((d) => state.words[dims.indexOf(d)]).sort().join() === "x,y");
   const out = await Promise.all(flat.map(async (v) => {
-    const s = await api.values(state.file, v.num, v.dims.map(wordOf), map.maxCells, signal);
+    const s = await slices.values(state.file, v.num, v.dims.map(wordOf), map.maxCells, signal);
     const text = (row, column) => {
       const at = s.data[row * s.shape[1] + column];
       return at !== at ? `no ${v.name}` : coordinate({ units: v.units, values: [at] }, 0);
@@ -218,10 +261,7 @@ async function showSlice(s, signal) {
       await showSeries(state.words, signal, s);
     }
   }
-  for (const a of s.fixed ?? []) {
-    const i = dimsOf(state.variable).findIndex((d, k) => d.id === a.dim && typeof state.words[k] === "number" && Number(a.word) === state.words[k]);
-    controls.label(i, coordinate(a, 0));
-  }
+  label(s);
   state.seriesWords = flat ? null : state.words;
   if (!flat) shown.update(state, s); // the map tells it itself
   if ($("blocks").open) storage.show(state.file, state.variable, state.words);
@@ -258,7 +298,7 @@ function looked(part, s) {
     state.part = part;
     bookmark(false);
   }
-  shown.update(state, s);
+  shown.update(state, s, animation.plays());
   const steps = s.axes.filter((a) => a.step > 1).map((a) => every(a.step, a.name));
   $("missing").textContent = `${state.slice.missing === 0 ? "no" : state.slice.missing} missing${steps.length > 0 ? `; the map shows ${steps.join(" and ")}` : ""}`;
 }
@@ -324,6 +364,7 @@ async function start() {
   };
   map.start({ pick, page, look: looked, read: readPart });
   plots.start();
+  animation.start({ state: () => state, read, key: (words) => [state.file, state.variable.num, words, longest()], show: showFrame, stopped, fail, changed: () => bookmark(false) });
   download.start(() => state);
   lines.start();
   for (const id of ["palette", "low", "high"]) {

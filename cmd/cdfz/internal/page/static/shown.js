@@ -12,8 +12,8 @@ let timer = 0;
 let last = null; // the slice that was shown
 
 // update shows them for a state, now if its slice is another one. drawn is the slice that is drawn, perhaps a finer one
-// of a part.
-export function update(state, drawn) {
+// of a part. later is for the frames of an animation, which are followed when there is time.
+export function update(state, drawn, later = false) {
   clearTimeout(timer);
   const now = () => {
     const { slice, variable, words } = state;
@@ -27,7 +27,7 @@ export function update(state, drawn) {
     download.propose();
     lines.show(state, ranges(variable, words, part));
   };
-  if (state.slice !== last) {
+  if (state.slice !== last && !later) {
     last = state.slice;
     now();
   } else timer = setTimeout(now, pause);
