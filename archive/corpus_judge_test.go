@@ -83,7 +83,7 @@ func TestCorpusJudgeFerret(t *testing.T) {
 
 // TestCorpusNetCDFC compares what ncdump prints of files and of their archives, of every fifth file and in the soak of all.
 func TestCorpusNetCDFC(t *testing.T) {
-	library, step, n := buildUserFormat(t), 5, 0
+	library, step, n := userFormat(t), 5, 0
 	if os.Getenv("CDFZ_SOAK") != "" {
 		step = 1
 	}

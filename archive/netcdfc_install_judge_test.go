@@ -61,7 +61,7 @@ func TestJudgeNetCDFCInstalled(t *testing.T) {
 
 // TestJudgeNetCDFCLazy: a process without netCDF-C does not load it, nor what it needs.
 func TestJudgeNetCDFCLazy(t *testing.T) {
-	n := newNetCDFC(t, buildUserFormat(t), archivetest.Classic(t)["cdf2_climate.nc"])
+	n := newNetCDFC(t, userFormat(t), archivetest.Classic(t)["cdf2_climate.nc"])
 	maps := n.must(t, "cat", "/proc/self/maps")
 	require.Contains(t, maps, n.library)
 	require.NotRegexp(t, "libnetcdf|hdf5|curl", maps)
@@ -91,7 +91,7 @@ __attribute__((constructor)) static void loaded(void)
 
 // TestJudgeNetCDFCSlots: with another format, registered before or after, both are read.
 func TestJudgeNetCDFCSlots(t *testing.T) {
-	library := buildUserFormat(t)
+	library := userFormat(t)
 	n := newNetCDFC(t, library, archivetest.Classic(t)["cdf2_climate.nc"])
 	require.NoError(t, os.WriteFile(filepath.Join(n.dir, "other.c"), []byte(otherFormat), 0o666))
 	require.NoError(t, os.WriteFile(filepath.Join(n.dir, "y"), []byte("OTHER FORMAT OF MANY BYTES"), 0o666))
@@ -128,7 +128,7 @@ func TestJudgeNetCDFCSlots(t *testing.T) {
 
 // TestJudgeNetCDFCURL: an archive at a URL is refused with a reason.
 func TestJudgeNetCDFCURL(t *testing.T) {
-	n := newNetCDFC(t, buildUserFormat(t), archivetest.Classic(t)["cdf2_climate.nc"])
+	n := newNetCDFC(t, userFormat(t), archivetest.Classic(t)["cdf2_climate.nc"])
 	server := httptest.NewServer(http.FileServer(http.Dir(n.dir)))
 	defer server.Close()
 	_, errs, err := n.run("ncdump", "-h", server.URL+"/x.nc.cdfz#mode=bytes")
@@ -141,7 +141,7 @@ func TestJudgeNetCDFCURL(t *testing.T) {
 
 // TestJudgeNetCDFCOpens: an open archive takes few bytes.
 func TestJudgeNetCDFCOpens(t *testing.T) {
-	library := buildUserFormat(t)
+	library := userFormat(t)
 	n := newNetCDFC(t, library, archivetest.Classic(t)["cdf1_one_record.nc"])
 	source, err := filepath.Abs("../c/test/opens.c")
 	require.NoError(t, err)

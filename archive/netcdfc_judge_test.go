@@ -4,10 +4,12 @@ package archive
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,12 +19,37 @@ import (
 	"github.com/cdfz-format/cdfz/archive/volume"
 )
 
-// buildUserFormat makes libnccdfz.so, with which programs of netCDF-C read archives, and returns its path.
-func buildUserFormat(t *testing.T) string {
-	dir := t.TempDir()
+// buildDir is the folder of built once there is one.
+var buildDir string
+
+// built is the path of libnccdfz.so. The first test that needs it builds it.
+var built = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "nccdfz")
+	if err != nil {
+		return "", err
+	}
+	buildDir = dir
 	out, err := exec.Command("make", "-s", "-C", "../c", "netcdf", "OUT="+dir).CombinedOutput()
-	require.NoError(t, err, "make: %s", out)
-	return filepath.Join(dir, "libnccdfz.so")
+	if err != nil {
+		err = fmt.Errorf("make: %w: %s", err, out)
+	}
+	return filepath.Join(dir, "libnccdfz.so"), err
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if buildDir != "" {
+		os.RemoveAll(buildDir)
+	}
+	os.Exit(code)
+}
+
+// userFormat returns the path of libnccdfz.so, with which programs of netCDF-C read archives.
+func userFormat(t *testing.T) string {
+	t.Helper()
+	library, err := built()
+	require.NoError(t, err)
+	return library
 }
 
 // netcdfC is a folder with x.nc and its archive x.nc.cdfz.
@@ -72,7 +99,7 @@ func openRecords(image []byte) bool {
 }
 
 func TestJudgeNetCDFC(t *testing.T) {
-	library, files := buildUserFormat(t), archivetest.Classic(t)
+	library, files := userFormat(t), archivetest.Classic(t)
 	for name, image := range archivetest.OneVersion(t) {
 		// ncdump takes long to print 84 MB of values that are not in the file.
 		if !openRecords(image) && !strings.HasSuffix(name, "_numrecs_more.nc") {
