@@ -3,9 +3,7 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,8 +13,6 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
-
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/serve/server"
 )
 
 // generated writes netCDF files from CDL, by name, and returns their folder.
@@ -175,16 +171,9 @@ func TestJudgePageClosed(t *testing.T) {
 		b[i] ^= 0x55
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "bad.nc.cdfz"), b, 0o644))
-	h, err := server.New(dir, nil)
-	require.NoError(t, err)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error)
-	go func() { ended <- h.Serve(ctx, l, nil) }()
-	defer func() { cancel(); require.NoError(t, <-ended) }()
+	at := serveQuietly(t, dir)
 	w := openBrowser(t, 1000, 700)
-	w.do(chromedp.Navigate("http://" + l.Addr().String() + "/page/"))
+	w.do(chromedp.Navigate(at + "/page/"))
 	w.until(`document.querySelectorAll("#tree li").length > 1`)
 	require.True(t, strings.HasPrefix(w.text("tree"), "bad.nccannot be opened: damagedgood.nc"), w.text("tree"))
 	w.clean()
