@@ -28,14 +28,14 @@ export function read(query) {
   return q.get(key) ? {
     file: q.get(key), name: q.get("var"), words: list("at"), point: list("point"), along: q.get("along"), by: q.get("by"), part: q.get("part"),
     palette: q.get("palette") ?? palette.names[0], low: q.get("from"), high: q.get("to"),
-    more: Object.fromEntries(["through", "frames", "speed", "loop"].flatMap((name) => (q.has(name) ? [[name, q.get(name)]] : []))),
+    more: Object.fromEntries(q),
   } : null;
 }
 
 // check returns the parts of what is wanted that a variable with some dimensions has, in a file
 // with some variables, and what is wrong with the others.
 export function check(wanted, v, dims, variables) {
-  const out = { words: null, point: null, part: null, along: null, by: null, palette: wanted.palette, low: wanted.low ?? "", high: wanted.high ?? "", problems: [] };
+  const out = { words: null, point: null, part: null, along: null, by: null, spacing: null, palette: wanted.palette, low: wanted.low ?? "", high: wanted.high ?? "", problems: [] };
   const shape = `${v.name}(${dims.map((d) => `${d.name}=${d.length}`).join(", ")})`;
   const index = (w, i) => Number.isInteger(w) && w < dims[i].length;
   const { words, point, along, part, palette: colours } = wanted;
@@ -47,6 +47,9 @@ export function check(wanted, v, dims, variables) {
   else if (along) out.problems.push(`along=${along} is not a dimension of ${shape}`);
   if (wanted.by === "index" || variables.some((o) => o.name === wanted.by)) out.by = wanted.by;
   else if (wanted.by) out.problems.push(`by=${wanted.by} is not a variable`);
+  const { spacing } = wanted.more ?? {};
+  if (spacing === "scale" || spacing === "index") out.spacing = spacing;
+  else if (spacing) out.problems.push(`spacing=${spacing} is not scale or index`);
   if (part) {
     const [row, rows, column, columns] = (/^(\d+):(\d+),(\d+):(\d+)$/.exec(part) ?? []).slice(1).map(Number);
     const within = (first, end, letter) => first < end && end <= dims[out.words?.indexOf(letter)]?.length;

@@ -13,17 +13,21 @@ import * as observations from "./observations.js";
 import * as opening from "./opening.js";
 import * as palette from "./palette.js";
 import * as plots from "./plots.js";
+import * as point from "./point.js";
 import * as shown from "./shown.js";
 import * as slices from "./slices.js";
 import * as storage from "./storage.js";
+import * as stretch from "./stretch.js";
+import * as summary from "./summary.js";
 import * as tree from "./tree.js";
 import * as variables from "./variables.js";
 
 // state is what the page shows. words has an index, x or y for each dimension of the
 // variable, and point the indices of the chosen cell, as words without letters. part is that
 // of the map (null: all), along the name of the chosen dimension of series, and by that of the
-// variable with their coordinates.
-const state = { file: "", meta: null, variable: null, words: [], point: null, part: null, along: null, by: null, seriesWords: null, slice: null };
+// variable with their coordinates. spacing is "scale" or "index" for axes of the map to scale or with
+// cells of equal size, or null for what is usual.
+const state = { file: "", meta: null, variable: null, words: [], point: null, part: null, along: null, by: null, spacing: null, seriesWords: null, slice: null };
 let request = null; // the last request for a slice
 
 // maxSeries is the number of values of a series.
@@ -44,7 +48,7 @@ function fail(e) {
 let marking = 0;
 function bookmark(push) {
   clearTimeout(marking);
-  const url = () => address.write({ ...state, palette: $("palette").value, low: $("low").value.trim(), high: $("high").value.trim(), more: animation.settings() });
+  const url = () => address.write({ ...state, palette: $("palette").value, low: $("low").value.trim(), high: $("high").value.trim(), more: { ...animation.settings(), ...point.settings(), ...(state.spacing && { spacing: state.spacing }) } });
   if (push) history.pushState(null, "", url());
   else marking = setTimeout(() => history.replaceState(null, "", url()), 150);
 }
@@ -118,6 +122,7 @@ async function choose(v, wanted, push) {
   if (colours) $("palette").value = colours;
   $("low").value = low;
   $("high").value = high;
+  point.restore(wanted.more ?? {}, problems);
   $("readout").textContent = "";
   showAttributes(v);
   showControls(wanted.more, problems);
@@ -183,7 +188,7 @@ async function load() {
     const s = await read(state.words, signal);
     state.slice = s;
     await showSlice(s, signal);
-    if (s.shape?.length === 2) await loadSeries(signal);
+    if (s.shape && s.shape.length > 0) await point.load(signal);
     document.body.dataset.ready = String(Number(document.body.dataset.ready ?? 0) + 1);
   } catch (e) {
     if (e.name !== "AbortError") for (const id of ["map", "text", "series", "hist"]) $(`${id}-section`).hidden = true;
@@ -197,7 +202,7 @@ async function values(words, max, signal, options) {
   const s = await slices.values(file, variable.num, words, max, signal, options);
   s.units = variable.units;
   for (const a of s.axes ?? []) {
-    a.down = meta.dimensions[a.dim].down;
+    Object.assign(a, { down: meta.dimensions[a.dim].down, axis: meta.dimensions[a.dim].axis });
     a.index = meta.dimensions[a.dim].coordinate < 0;
   }
   return s;
@@ -288,7 +293,10 @@ function limits() {
 }
 
 function drawMap() {
-  map.show(state.slice, { palette: $("palette").value, ...limits() }, state.point && ["y", "x"].map((w) => state.point[state.words.indexOf(w)]), state.part);
+  const { possible, scaled } = stretch.choose(state.slice.axes, state.spacing);
+  $("spacing-row").hidden = !possible;
+  $("spacing").checked = scaled.includes(true);
+  map.show(state.slice, { palette: $("palette").value, ...limits(), scaled }, state.point && ["y", "x"].map((w) => state.point[state.words.indexOf(w)]), state.part);
 }
 
 // looked notes the part of the map that is shown, and tells which steps it has: s is the slice
@@ -299,19 +307,28 @@ function looked(part, s) {
     bookmark(false);
   }
   shown.update(state, s, animation.plays());
+  summary.follow(part, s);
   const steps = s.axes.filter((a) => a.step > 1).map((a) => every(a.step, a.name));
   $("missing").textContent = `${state.slice.missing === 0 ? "no" : state.slice.missing} missing${steps.length > 0 ? `; the map shows ${steps.join(" and ")}` : ""}`;
+}
+
+// step shows the map at other indices.
+function step(words) {
+  state.words = words;
+  controls.show(dimsOf(state.variable), words, changed);
+  changed(words, false);
 }
 
 // pick chooses a cell of the map.
 function pick(row, column) {
   state.point = state.words.map((w) => (w === "y" ? row : w === "x" ? column : w));
   bookmark(false);
-  loadSeries(request.signal).catch(fail);
+  point.load(request.signal).catch(fail);
 }
 
 // loadSeries shows the series at the chosen point.
 async function loadSeries(signal) {
+  if (state.slice.shape.length !== 2) return; // the slice is a series
   const dims = dimsOf(state.variable);
   const free = dims.map((_, i) => i).filter((i) => dims[i].length > 1);
   const along = free.find((i) => dims[i].name === state.along) ??
@@ -342,7 +359,7 @@ async function showSeries(words, signal, sample) {
   const part = at ? `the smallest and the largest of every ${step} values` : step > 1 ? `${every(step, name)}, peaks between them are not shown` : "";
   $("series-where").textContent = [where(s.fixed), part].filter(Boolean).join("; ");
   if (by) Object.assign(axis, { name: by.name, axis: by.axis, down: by.down, index: false });
-  plots.line(s, v, Boolean(by) || observations.isPoints(state.meta, v, words));
+  plots.line(s, v, { points: Boolean(by) || observations.isPoints(state.meta, v, words) });
   return s;
 }
 
@@ -365,6 +382,13 @@ async function start() {
   map.start({ pick, page, look: looked, read: readPart });
   plots.start();
   animation.start({ state: () => state, read, key: (words) => [state.file, state.variable.num, words, longest()], show: showFrame, stopped, fail, changed: () => bookmark(false) });
+  point.start({ state: () => state, values, series: loadSeries, colours: () => ({ palette: $("palette").value, ...limits() }), changed: () => bookmark(false), step, fail });
+  summary.start({ state: () => state, fail });
+  $("spacing").addEventListener("change", () => {
+    state.spacing = $("spacing").checked ? "scale" : "index";
+    drawMap();
+    bookmark(false);
+  });
   download.start(() => state);
   lines.start();
   for (const id of ["palette", "low", "high"]) {

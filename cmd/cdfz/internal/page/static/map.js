@@ -9,7 +9,7 @@ import * as view from "./view.js";
 
 let slice = null; // answer of api.values for all rows and columns, with their numbers as all
 let detail = null; // the same for a part, in finer steps, or null
-let options = {}; // palette, low, high
+let options = {}; // palette, low, high, and scaled of plane.js
 let picked = null; // [row, column]
 let cursor = null;
 let shown = null; // the part that is shown, of view.js
@@ -114,7 +114,7 @@ function draw() {
   const width = $("map").clientWidth;
   if (width < 50) return;
   const g = canvas.getContext("2d", { willReadFrequently: true });
-  const layout = plane.layout(g, slice, source(), shown, width, scale);
+  const layout = plane.layout(g, slice, source(), shown, width, scale, options.scaled);
   box = layout.box;
   for (const c of [canvas, $("map-cursor")]) {
     c.width = Math.round(width * scale);
@@ -127,8 +127,8 @@ function draw() {
   $("zoom-out").disabled = $("zoom-all").disabled = all;
   // One finger scrolls the page over a whole map, and moves a part.
   $("map-cursor").style.touchAction = all ? "pan-x pan-y" : "none";
-  plane.paint(g, box, source(), shown, { palette: options.palette, ...range() });
-  plane.axes(g, box, source(), shown);
+  plane.paint(g, box, source(), { palette: options.palette, ...range() });
+  plane.axes(g, box);
   titles();
   overlay();
   bar();
@@ -181,7 +181,7 @@ function placeAt(e) {
   const r = $("map-cursor").getBoundingClientRect();
   const px = Math.floor((e.clientX - r.left) * box.scale) - box.x;
   const py = Math.floor((e.clientY - r.top) * box.scale) - box.y;
-  return plane.cellAt(box, shown, px, py);
+  return plane.cellAt(box, px, py);
 }
 
 // first returns the first row and the first column of the cell of a row and a column.

@@ -3,6 +3,7 @@
 import { cellOf, ticks } from "./axes.js";
 import { css } from "./format.js";
 import * as palette from "./palette.js";
+import * as stretch from "./stretch.js";
 
 export const font = (scale) => `${12 * scale}px system-ui, sans-serif`;
 
@@ -26,31 +27,35 @@ function aspect(slice) {
 }
 
 // layout returns the box of a map and the height of its canvas, for a width in CSS pixels. source
-// is the slice that is drawn, which may be a part of the other one in finer steps.
-export function layout(g, slice, source, shown, width, scale) {
+// is the slice that is drawn, which may be a part of the other one in finer steps. scaled tells which axes
+// are to scale.
+export function layout(g, slice, source, shown, width, scale, scaled = [false, false]) {
   g.font = font(1);
-  const texts = ticks(source.axes[0], shown.row, shown.rows, 9).map(([, text]) => g.measureText(text).width);
+  const along = [[shown.row, shown.rows], [shown.column, shown.columns]].map(([first, n], k) => (scaled[k] ? stretch.along(source.axes[k], first, n) : even(source.axes[k], first, n)));
+  const texts = along[0].ticks(9).map(([, text]) => g.measureText(text).width);
   const left = Math.round(Math.min(Math.max(width < 500 ? 46 : 58, ...texts.map((w) => w + 14)), width / 3)), bottom = 24, top = 8, right = 12;
   const w = width - left - right;
   const h = Math.min(Math.max(120, Math.round(w / aspect(slice))), Math.round(window.innerHeight * 0.75));
-  const box = { x: Math.round(left * scale), y: Math.round(top * scale), w: Math.round(w * scale), h: Math.round(h * scale), flip: flipped(slice), scale };
+  const box = { x: Math.round(left * scale), y: Math.round(top * scale), w: Math.round(w * scale), h: Math.round(h * scale), flip: flipped(slice), scale, along };
   return { box, height: h + top + bottom };
 }
 
-// paint fills the cells. colours has the palette and the values of its first and last colour.
-export function paint(g, box, source, shown, colours) {
+// even is the scale of cells of equal size, as those of stretch.js.
+const even = (axis, first, n) => ({ place: (index) => (index - first) / n, index: (at) => first + at * n, ticks: (most) => ticks(axis, first, n, most) });
+
+// paint fills the cells of a box. colours has the palette and the values of its first and last colour.
+export function paint(g, box, source, colours) {
   const { w, h, flip } = box;
-  const { row: first, column: start, rows, columns } = shown;
+  const [up, across] = box.along;
   const all = source.shape[1];
   const { low, high } = colours;
   const table = palette.table(colours.palette);
   const pixels = Uint32Array.from({ length: 256 }, (_, i) => packed(table, 3 * i));
   const image = g.createImageData(w, h);
   const out = new DataView(image.data.buffer);
-  const column = Int32Array.from({ length: w }, (_, px) => cellOf(source.axes[1], start + Math.floor(((px + 0.5) * columns) / w)));
+  const column = Int32Array.from({ length: w }, (_, px) => cellOf(source.axes[1], Math.floor(across.index((px + 0.5) / w))));
   for (let py = 0; py < h; py++) {
-    let row = Math.floor(((py + 0.5) * rows) / h);
-    row = cellOf(source.axes[0], first + (flip ? rows - 1 - row : row));
+    const row = cellOf(source.axes[0], Math.floor(up.index((flip ? h - 1 - py + 0.5 : py + 0.5) / h)));
     for (let px = 0; px < w; px++) {
       const v = source.data[row * all + column[px]];
       const to = 4 * (py * w + px);
@@ -66,7 +71,7 @@ function packed(list, at) {
 }
 
 // axes draws the frame and the ticks.
-export function axes(g, box, source, shown) {
+export function axes(g, box) {
   const { x, y, w, h, scale } = box;
   g.strokeStyle = css("--soft");
   g.fillStyle = css("--ink");
@@ -76,7 +81,7 @@ export function axes(g, box, source, shown) {
   g.textBaseline = "top";
   g.textAlign = "center";
   let end = -Infinity;
-  for (const [at, text] of ticks(source.axes[1], shown.column, shown.columns, w / scale / 75)) {
+  for (const [at, text] of box.along[1].ticks(w / scale / 75)) {
     const px = x + at * w;
     const half = g.measureText(text).width / 2;
     const place = Math.min(Math.max(px, x), x + w - half + 10 * scale);
@@ -88,7 +93,7 @@ export function axes(g, box, source, shown) {
   g.textBaseline = "middle";
   g.textAlign = "right";
   let last = NaN;
-  for (const [at, text] of ticks(source.axes[0], shown.row, shown.rows, h / scale / 40)) {
+  for (const [at, text] of box.along[0].ticks(h / scale / 40)) {
     const py = y + (box.flip ? 1 - at : at) * h;
     if (Math.abs(py - last) < 14 * scale) continue;
     last = py;
@@ -98,22 +103,22 @@ export function axes(g, box, source, shown) {
 }
 
 // cellAt returns the row and the column at a pixel of the box, with fractions, or null outside.
-export function cellAt(box, shown, px, py) {
+export function cellAt(box, px, py) {
   if (px < 0 || py < 0 || px >= box.w || py >= box.h) return null;
-  const down = ((py + 0.5) * shown.rows) / box.h;
-  return [shown.row + (box.flip ? shown.rows - down : down), shown.column + ((px + 0.5) * shown.columns) / box.w];
+  const down = (py + 0.5) / box.h;
+  return [box.along[0].index(box.flip ? 1 - down : down), box.along[1].index((px + 0.5) / box.w)];
 }
 
 // placeOf returns the middle of a cell on the canvas, with the radius of a mark around it, or null
 // if the cell is not shown.
 export function placeOf(box, source, shown, cell) {
-  const { rows, columns } = shown;
   const [down, right] = [cell[0] - shown.row, cell[1] - shown.column];
-  if (down < 0 || down >= rows || right < 0 || right >= columns) return null;
-  const [tall, wide] = source.axes.map((a) => a.step);
+  if (down < 0 || down >= shown.rows || right < 0 || right >= shown.columns) return null;
+  const [[top, bottom], [left, end]] = box.along.map((a, k) => [a.place(cell[k]), a.place(cell[k] + source.axes[k].step)]);
+  const middle = (top + bottom) / 2;
   return {
-    x: box.x + ((right + wide / 2) * box.w) / columns,
-    y: box.y + ((box.flip ? rows - down - tall / 2 : down + tall / 2) * box.h) / rows,
-    r: Math.min(Math.max(5 * box.scale, (wide * box.w) / columns / 2, (tall * box.h) / rows / 2), 20 * box.scale),
+    x: box.x + ((left + end) / 2) * box.w,
+    y: box.y + (box.flip ? 1 - middle : middle) * box.h,
+    r: Math.min(Math.max(5 * box.scale, ((end - left) * box.w) / 2, ((bottom - top) * box.h) / 2), 20 * box.scale),
   };
 }

@@ -1,9 +1,10 @@
 // Series and histograms, drawn by uPlot.
 import { title } from "./axes.js";
 import { $, table } from "./dom.js";
-import { coordinate, css, exact, indexOf, isDegrees, number, ticks, times } from "./format.js";
+import { coordinate, css, exact, indexOf, number, ticks, times } from "./format.js";
+import * as means from "./means.js";
 
-let series = null;
+const lines = new Map(); // plots of series, by id
 let hist = null;
 
 const width = (id) => Math.max(200, $(id).clientWidth);
@@ -18,45 +19,46 @@ const column = (_, values) => Math.max(60, 20 + 7 * Math.max(0, ...(values ?? []
 // whole are the distances of ticks on an axis of whole numbers.
 const whole = [1, 2, 5].flatMap((k) => Array.from({ length: 16 }, (_, e) => k * 10 ** e)).sort((a, b) => a - b);
 
-// line draws a series of a variable: an answer of api.values with one axis. Points are not
-// connected, and have a vertical coordinate upwards.
-export function line(s, { name, units }, points) {
+// line draws a series of a variable: an answer of api.values with one axis. points: they are not connected. id is
+// that of the element to draw in, and upright tells whether the coordinate is upright, as heights and depths are. note
+// is added to the text of a value.
+export function line(s, { name, units }, { points = false, id = "series", upright = s.axes[0].axis === "Z", note = () => "" } = {}) {
   const axis = s.axes[0];
   const ordered = points || axis.values.every((v) => v !== null);
   const place = (i) => (ordered ? axis.values[i] : indexOf(axis, i));
   const value = (i) => (Number.isFinite(s.data[i]) ? s.data[i] : null);
-  const upright = points && axis.axis === "Z";
-  const [x, y] = upright ? [value, place] : [place, value];
   let order = Array.from({ length: s.shape[0] }, (_, i) => i);
   if (points) order = order.filter((i) => place(i) !== null && value(i) !== null);
-  order.sort((a, b) => x(a) - x(b));
+  order.sort((a, b) => place(a) - place(b));
   const n = order.length;
-  const xs = order.map(x);
-  const text = (k) => `${exact(s.data[order[k]], s.type)}${units ? " " + units : ""} at ${coordinate(axis, order[k])}`;
+  const xs = order.map(place);
+  const text = (k) => `${exact(s.data[order[k]], s.type)}${units ? " " + units : ""} at ${coordinate(axis, order[k])}${note(order[k])}`;
   const none = order.some((i) => value(i) !== null) ? "" : "no values";
-  const values = { values: (_, splits) => ticks(splits) };
-  const places = { space: upright ? 30 : 80, values: (_, splits) => ticks(splits, axis.units) };
+  const values = { scale: "y", space: upright ? 80 : undefined, size: upright ? undefined : column, values: (_, splits) => ticks(splits) };
+  const places = { scale: "x", space: upright ? 30 : 80, size: upright ? column : undefined, values: (_, splits) => ticks(splits, axis.units) };
   if (axis.values.every(Number.isInteger)) places.incrs = whole;
   if (axis.dates) {
     const date = (split) => axis.dates[order[xs.indexOf(split)]] ?? "";
-    Object.assign(places, { splits: () => dated(xs, Math.max(2, Math.floor(width("series") / 110))), values: (_, splits) => times(splits.map(date)).texts });
+    Object.assign(places, { splits: () => dated(xs, Math.max(2, Math.floor(width(id) / 110))), values: (_, splits) => times(splits.map(date)).texts });
   }
-  series?.destroy();
+  lines.get(id)?.destroy();
   const [up, across] = [units ? `${name} (${units})` : name, title(axis)];
-  $("series-y").textContent = upright ? `${axis.down ? "↓" : "↑"} ${across}` : `↑ ${up}`;
-  $("series-x").textContent = `${upright ? up : across} →`;
-  $("series").dataset.drawn = points ? "points" : "line";
-  series = new uPlot({
-    width: width("series"), height: upright ? 320 : 220,
-    scales: { x: { time: false }, y: { dir: upright && axis.down ? -1 : 1 } },
-    axes: [axisStyle(upright ? { space: 80, ...values } : places), axisStyle({ size: column, ...(upright ? places : values) })],
+  $(`${id}-y`).textContent = upright ? `${axis.down ? "↓" : "↑"} ${across}` : `↑ ${up}`;
+  $(`${id}-x`).textContent = `${upright ? up : across} →`;
+  $(id).dataset.drawn = points ? "points" : "line";
+  const scale = upright ? { x: { ori: 1, dir: axis.down ? -1 : 1 }, y: { ori: 0 } } : { x: {}, y: {} };
+  const style = (more) => axisStyle(Object.fromEntries(Object.entries(more).filter(([, v]) => v !== undefined)));
+  lines.set(id, new uPlot({
+    width: width(id), height: upright ? 320 : 220,
+    scales: { x: { time: false, ...scale.x }, y: scale.y },
+    axes: [style({ side: upright ? 3 : 2, ...places }), style({ side: upright ? 2 : 3, ...values })],
     series: [{}, { stroke: css("--mark"), width: 2, points: { show: points || n < 100, size: points && n > 500 ? 4 : 6 }, ...(points && { paths: () => null }) }],
     cursor: { drag: { x: false, y: false } },
     legend: { show: false },
-    hooks: { setCursor: [(u) => { $("series-readout").textContent = u.cursor.idx === null || u.cursor.idx === undefined || none ? none : text(u.cursor.idx); }] },
-  }, [xs, order.map(y)], $("series"));
-  $("series-readout").textContent = none;
-  rows(s, axis);
+    hooks: { setCursor: [(u) => { $(`${id}-readout`).textContent = u.cursor.idx === null || u.cursor.idx === undefined || none ? none : text(u.cursor.idx); }] },
+  }, [xs, order.map(value)], $(id)));
+  $(`${id}-readout`).textContent = none;
+  if ($(`${id}-table`)) rows(s, axis, id);
 }
 
 // dated returns about count of some ascending numbers, as far from each other as possible.
@@ -68,8 +70,8 @@ export function dated(xs, count) {
 }
 
 // rows fills the table of a series when it is opened.
-function rows(s, axis) {
-  const details = $("series-table");
+function rows(s, axis, id) {
+  const details = $(`${id}-table`);
   const most = 1000;
   const fill = () => {
     if (!details.open) return;
@@ -80,29 +82,21 @@ function rows(s, axis) {
   fill();
 }
 
-// clearLine removes the series.
-export function clearLine() {
-  series?.destroy();
-  series = null;
-  for (const id of ["series-readout", "series-y", "series-x"]) $(id).textContent = "";
-  $("series-table").querySelector("div").replaceChildren();
+// clearLine removes a series.
+export function clearLine(id = "series") {
+  lines.get(id)?.destroy();
+  lines.delete(id);
+  for (const part of ["readout", "y", "x"]) $(`${id}-${part}`).textContent = "";
+  $(`${id}-table`)?.querySelector("div").replaceChildren();
 }
 
 // mean writes the mean of a slice: each value counts alike, and on a map of longitude and
 // latitude also by the area of its cell.
 function mean(s, plain) {
   const text = `mean ${number(plain)} (not weighted)`;
-  const lat = s.axes.findIndex((a) => isDegrees(a.units, "n"));
-  if (s.axes.length !== 2 || lat < 0 || !isDegrees(s.axes[1 - lat].units, "e")) return text;
-  let sum = 0, weights = 0;
-  s.data.forEach((v, i) => {
-    const at = s.axes[lat].values[lat === 0 ? Math.floor(i / s.shape[1]) : i % s.shape[1]];
-    if (!Number.isFinite(v) || at === null) return;
-    const weight = Math.max(0, Math.cos((at * Math.PI) / 180));
-    weights += weight;
-    sum += weight * v;
-  });
-  return weights > 0 ? `${text}, ${number(sum / weights)} weighted by the cosine of latitude` : text;
+  if (s.axes.length !== 2 || s.axes.map(means.kindOf).sort().join("") !== "en") return text;
+  const weighted = means.area(s, null, means.weights(s)).mean;
+  return `${text}, ${number(weighted)} weighted by the areas of cells`;
 }
 
 // histogram draws how often the values of a slice lie in each of some equal ranges.
@@ -147,7 +141,7 @@ export function histogram(s, { name, units }) {
 // start keeps the plots as wide as the page.
 export function start() {
   new ResizeObserver(() => {
-    series?.setSize({ width: width("series"), height: series.height });
+    for (const [id, plot] of lines) if ($(id).clientWidth > 0) plot.setSize({ width: width(id), height: plot.height });
     hist?.setSize({ width: width("hist"), height: 220 });
   }).observe(document.querySelector(".pair"));
 }

@@ -1,0 +1,108 @@
+// The pure parts of plots, means, vectors and comparisons of the page.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as means from "../../cmd/cdfz/internal/page/static/means.js";
+import * as pairs from "../../cmd/cdfz/internal/page/static/pairs.js";
+import * as stretch from "../../cmd/cdfz/internal/page/static/stretch.js";
+
+const near = (a, b, e = 1e-12) => assert.ok(Math.abs(a - b) <= e * Math.max(1, Math.abs(b)), `${a} is not ${b}`);
+const axis = (values, more) => ({ start: 0, step: 1, values, ...more });
+
+test("axes to scale", () => {
+  assert.deepEqual([...stretch.edgesOf([5, 15, 35])], [0, 10, 25, 45]);
+  assert.deepEqual([...stretch.edgesOf([0, 10])], [0, 5, 15]);
+  assert.deepEqual([...stretch.edgesOf([-30, -10, -2])], [-40, -20, -6, 0]);
+  assert.deepEqual([...stretch.edgesOf([1000, 500, 100])], [1250, 750, 300, 0]);
+  for (const wrong of [[1], [1, 1], [1, 3, 2], [1, null, 3], [1, Infinity]]) assert.equal(stretch.edgesOf(wrong), null);
+  const depth = axis([5, 15, 35], { axis: "Z" }), lat = axis([0, 1, 2]), odd = axis([0, 1, 5]);
+  assert.deepEqual(stretch.choose([depth, lat], null), { possible: true, scaled: [true, false] });
+  assert.deepEqual(stretch.choose([depth, odd], null), { possible: true, scaled: [true, true] });
+  assert.deepEqual(stretch.choose([depth, odd], "index"), { possible: true, scaled: [false, false] });
+  assert.deepEqual(stretch.choose([lat, odd], null), { possible: true, scaled: [false, false] });
+  assert.deepEqual(stretch.choose([lat, odd], "scale"), { possible: true, scaled: [false, true] });
+  assert.deepEqual(stretch.choose([lat, lat], "scale"), { possible: false, scaled: [false, false] });
+  for (const a of [depth, axis([35, 15, 5]), axis([2, 3, 7, 20, 21], { start: 4, step: 3 })]) {
+    const first = a.start + a.step, n = (a.values.length - 1) * a.step;
+    const s = stretch.along(a, first, n);
+    near(s.place(first), 0);
+    near(s.place(first + n), 1);
+    for (let i = 0; i <= 50; i++) near(s.index(s.place(first + (i / 50) * n)), first + (i / 50) * n, 1e-9);
+    let last = -1;
+    for (let i = 0; i <= 50; i++) {
+      assert.ok(s.place(first + (i / 50) * n) > last);
+      last = s.place(first + (i / 50) * n);
+    }
+  }
+  assert.deepEqual(stretch.along(axis([5, 15, 35], { units: "m" }), 0, 3).ticks(5), [[0, "0"], [10 / 45, "10"], [20 / 45, "20"], [30 / 45, "30"], [40 / 45, "40"]]);
+});
+
+const north = (values) => axis(values, { units: "degrees_north" }), east = (values) => axis(values, { units: "degrees_east" });
+const slice = (lat, lon, data) => ({ axes: [lat, lon], shape: [lat.values.length, lon.values.length], data: Float64Array.from(data), type: "float64" });
+
+test("means", () => {
+  const s = slice(north([0, 60, 90]), east([0, 10]), [3, 3, 6, NaN, 100, 100]);
+  const sine = (a) => Math.sin((a * Math.PI) / 180);
+  const [a, b, c] = [sine(30) - sine(-30), sine(75) - sine(30), 1 - sine(75)];
+  const m = means.area(s, null, means.weights(s));
+  near(m.mean, (6 * a + 6 * b + 200 * c) / (2 * a + b + 2 * c));
+  assert.deepEqual([m.used, m.missing], [5, 1]);
+  // On an even grid without poles the weights are the cosines.
+  const even = slice(north([-45, 0, 45]), east([0, 90]), [1, 2, 3, 4, 5, 6]);
+  const cos = Math.SQRT1_2;
+  near(means.area(even, null, means.weights(even)).mean, (cos * (1 + 2 + 5 + 6) + 3 + 4) / (4 * cos + 2), 1e-12);
+  // Edges of the file.
+  near(means.area(even, null, means.weights(even, { bounds: [Float64Array.of(-90, -30, -30, 30, 30, 90)] })).mean, 3.5);
+  assert.match(means.weights(even, { bounds: [Float64Array.of(-90, -30, -30, 30, 30, 90)] }).how, /edges in the file/);
+  // Areas of the file; a cell without one does not count.
+  const area = means.weights(even, { area: Float64Array.of(1, 0, 0, 3, NaN, 0), name: "areacella" });
+  const w = means.area(even, null, area);
+  near(w.mean, (1 + 12) / 4);
+  assert.equal(w.missing, 1);
+  assert.match(area.how, /in areacella$/);
+  // A part, also of a slice in steps.
+  near(means.area(even, { row: 1, rows: 1, column: 1, columns: 1 }, means.weights(even)).mean, 4);
+  const steps = slice({ ...north([-45, 45]), step: 2 }, { ...east([0, 90]), start: 4 }, [1, 2, 3, 4]);
+  near(means.area(steps, { row: 2, rows: 2, column: 5, columns: 1 }, means.weights(steps)).mean, 4);
+  // No areas.
+  const other = slice(axis([0, 1]), axis([0, 1]), [1, 2, 3, 6]);
+  assert.match(means.weights(other).how, /^not weighted/);
+  near(means.area(other, null, means.weights(other)).mean, 3);
+  assert.ok(Number.isNaN(means.area(slice(north([0, 1]), east([0, 1]), [NaN, NaN, NaN, NaN]), null, means.weights(other)).mean));
+});
+
+test("zonal means", () => {
+  const s = slice(north([0, 60, 90]), east([0, 10]), [3, 5, 6, NaN, NaN, NaN]);
+  const z = means.along(s, null, 1);
+  assert.deepEqual([...z.data], [4, 6, NaN]);
+  assert.deepEqual([...z.counts], [2, 1, 0]);
+  assert.deepEqual([z.missing, z.cells, z.even, z.axes[0].values], [3, 6, true, [0, 60, 90]]);
+  assert.deepEqual([...means.along(s, { row: 1, rows: 1, column: 0, columns: 2 }, 1).data], [6]);
+  // The longitude may be upright.
+  assert.deepEqual([...means.along(slice(east([0, 10]), north([0, 1]), [1, 2, 3, 4]), null, 0).data], [2, 3]);
+  // Longitudes that are not even.
+  const uneven = means.along(slice(north([0, 1]), east([0, 10, 40]), [1, 1, 4, 1, 1, 1]), null, 1);
+  assert.equal(uneven.even, false);
+  near(uneven.data[0], (10 + 20 + 4 * 30) / 60);
+});
+
+const variable = (name, dims, shape, attributes = {}, units = "m s-1") => ({ name, dims, shape, units, type: "float", size: 1, attributes: Object.entries(attributes).map(([name, value]) => ({ name, value })) });
+
+test("vectors", () => {
+  const names = (variables) => pairs.pairs({ variables }).map(({ u, v, east }) => `${u.name},${v.name},${east}`);
+  const on = (name, standard, units) => variable(name, [0, 1], [3, 4], standard ? { standard_name: standard } : {}, units);
+  assert.deepEqual(names([on("a", "northward_wind"), on("b", "eastward_wind")]), ["b,a,true"]);
+  assert.deepEqual(names([on("a", "sea_water_x_velocity"), on("b", "sea_water_y_velocity")]), ["a,b,false"]);
+  assert.deepEqual(names([on("a", "surface_downward_eastward_stress"), on("b", "surface_downward_northward_stress")]), ["a,b,true"]);
+  assert.deepEqual(names([on("a", "grid_eastward_wind"), on("b", "grid_northward_wind")]), ["a,b,false"]);
+  assert.deepEqual(names([on("u10", "eastward_wind"), on("u100", "eastward_wind"), on("v100", "northward_wind"), on("v10", "northward_wind")]), ["u10,v10,true", "u100,v100,true"]);
+  for (const [u, v] of [["u", "v"], ["U", "V"], ["uo", "vo"], ["UWND", "VWND"], ["U10M", "V10M"], ["water_u", "water_v"], ["wind_u_10m", "wind_v_10m"]]) assert.deepEqual(names([on(v), on(u)]), [`${u},${v},null`]);
+  assert.deepEqual(names([on("u"), on("v", "", "K")]), []);
+  assert.deepEqual(names([on("u"), variable("v", [0, 1], [3, 5])]), []);
+  assert.deepEqual(names([on("humidity"), on("vumidity")]), []);
+  const meta = { variables: [on("sst", "", "K"), on("u"), on("v"), variable("deep_u", [2, 1], [2, 4]), variable("deep_v", [2, 1], [2, 4])], dimensions: [{}, {}, { axis: "Z" }] };
+  assert.deepEqual(pairs.fitting(meta, meta.variables[0], ["y", "x"]).map((p) => p.u.name), ["u"]);
+  assert.deepEqual(pairs.fitting(meta, meta.variables[3], ["y", "x"]), []);
+  assert.deepEqual(pairs.wordsFor(variable("u", [5, 0, 1], [2, 3, 4]), meta.variables[0], ["y", "x"]), [0, "y", "x"]);
+  assert.deepEqual([3, 0.7, 20, 0, NaN].map(pairs.keyLength), [2, 0.5, 20, 0, 0]);
+  near(pairs.typical([3, NaN], [4, 1]), 5);
+});
