@@ -36,8 +36,8 @@ func ocean() string {
 		temp = ` + strings.Join(temp, ", ") + " ; }"
 }
 
-// requests counts the requests for values of a page since the last call.
-func (b *browser) requests() int {
+// asked counts the requests for values of a page since the last call.
+func (b *browser) asked() int {
 	return eval[int](b, `(() => {
   const n = performance.getEntriesByType("resource").filter((r) => r.name.includes("/api/values/")).length;
   performance.clearResourceTimings();
@@ -73,9 +73,9 @@ func TestJudgePagePlots(t *testing.T) {
 	b := openBrowser(t, 1280, 900)
 	b.view(s, "?file=ocean.nc&var=temp&at=0,0,y,x&point=0,0,2,3")
 	b.rest()
-	require.Equal(t, 2, b.requests(), "the map and the series")
+	require.Equal(t, 2, b.asked(), "the map and the series")
 	b.choose("tab-profile")
-	require.Equal(t, 1, b.requests())
+	require.Equal(t, 1, b.asked())
 	require.Equal(t, "↓ depth (m)", b.text("profile-y"))
 	require.Equal(t, "temp (degC) →", b.text("profile-x"))
 	require.Contains(t, b.text("profile-where"), "time 2001-01-01, lat 10°S, lon 135°E")
@@ -84,15 +84,15 @@ func TestJudgePagePlots(t *testing.T) {
 	b.shot("profile")
 
 	b.choose("tab-hovmoller")
-	require.Equal(t, 1, b.requests())
+	require.Equal(t, 1, b.asked())
 	require.Contains(t, b.text("hovmoller-where"), "depth 5 m, lat 10°S")
 	require.Equal(t, []string{"lon", "depth", "lat"}, sorted(eval[[]string](b, `[...document.getElementById("across").options].map((o) => o.textContent)`), "lon", "depth", "lat"))
 	b.do(chromedp.Focus(chromedp.CSS("#hovmoller-cursor")), chromedp.KeyEvent(kb.ArrowUp), chromedp.KeyEvent(kb.ArrowRight))
 	require.Equal(t, "1421 degC at time 2001-01-02, lon 45°E", eval[string](b, `document.querySelector("#hovmoller .readout").textContent`))
-	b.shot("hovmoller")
 	// Enter shows the map at the time.
 	b.after(func() { b.do(chromedp.KeyEvent(kb.Enter)) })
 	b.until(`location.search.includes("at=1,0,y,x")`)
+	b.shot("hovmoller")
 	eval[bool](b, `(() => { const s = document.getElementById("across"); s.value = [...s.options].find((o) => o.textContent === "depth").value; return s.dispatchEvent(new Event("change")); })()`)
 	b.until(`location.search.includes("across=depth")`)
 	b.rest()
@@ -212,7 +212,7 @@ func TestJudgePageMeans(t *testing.T) {
 		{"file=poles.nc&var=a", "poles.nc", ""},
 		{"file=part.nc&var=a", "part.nc", ""},
 		{"file=edges.nc&var=a", "edges.nc", ""},
-		{"file=even.nc&var=a&part=1:3,2:50", "even.nc", "-selindexbox,3,50,2,3 "},
+		{"file=even.nc&var=a&at=y,x&part=1:3,2:50", "even.nc", "-selindexbox,3,50,2,3 "},
 		{"file=coads.nc&var=SST&at=6,y,x", "coads.nc", "-seltimestep,7 -selname,SST "},
 		{"file=coads.nc&var=SST&at=6,y,x&part=40:60,20:91", "coads.nc", "-selindexbox,21,91,41,60 -seltimestep,7 -selname,SST "},
 	} {

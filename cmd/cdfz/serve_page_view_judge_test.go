@@ -82,7 +82,7 @@ func TestJudgePageMean(t *testing.T) {
 		data: lat = 0, 60, 90 ; lon = 0, 10 ; a = 3, 3, 6, _, 100, 100 ; b = 1, 2, 3, 4, 5, 6 ; }`}))
 	b := openBrowser(t, 800, 600)
 	b.view(s, "?file=x.nc&var=a")
-	require.Contains(t, b.text("stats"), "mean 42.4 (not weighted), 3.6 weighted by the cosine of latitude, standard")
+	require.Contains(t, b.text("stats"), "mean 42.4 (not weighted), 6.16017 weighted by the areas of cells, standard")
 	b.view(s, "?file=x.nc&var=b")
 	require.Contains(t, b.text("stats"), "mean 3.5 (not weighted), standard")
 	b.clean()
@@ -372,7 +372,9 @@ func TestJudgePageUnits(t *testing.T) {
 	b.view(s, "?file=x.nc&var=salt")
 	require.Equal(t, []string{"↑ lat", "cell (index) →", "", "", "salt →"}, texts("map-y", "map-x", "bar-units", "series-y", "hist-x"))
 	b.view(s, "?file=x.nc&var=flow")
-	require.Equal(t, []string{"↑ flow (m3 s-1)", "depth (m) →"}, texts("series-y", "series-x"))
+	require.Equal(t, []string{"↓ depth (m)", "flow (m3 s-1) →"}, texts("series-y", "series-x"))
+	b.view(s, "?file=x.nc&var=temp")
+	require.Equal(t, []string{"↓ depth (m)", "time, 2001-05-06 →"}, texts("map-y", "map-x"))
 	b.clean()
 }
 

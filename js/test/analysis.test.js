@@ -1,7 +1,9 @@
 // The pure parts of plots, means, vectors and comparisons of the page.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { axisOf } from "../viewer/cf.js";
 import * as means from "../../cmd/cdfz/internal/page/static/means.js";
+import * as match from "../../cmd/cdfz/internal/page/static/match.js";
 import * as pairs from "../../cmd/cdfz/internal/page/static/pairs.js";
 import * as stretch from "../../cmd/cdfz/internal/page/static/stretch.js";
 
@@ -105,4 +107,49 @@ test("vectors", () => {
   assert.deepEqual(pairs.wordsFor(variable("u", [5, 0, 1], [2, 3, 4]), meta.variables[0], ["y", "x"]), [0, "y", "x"]);
   assert.deepEqual([3, 0.7, 20, 0, NaN].map(pairs.keyLength), [2, 0.5, 20, 0, 0]);
   near(pairs.typical([3, NaN], [4, 1]), 5);
+});
+
+// The cases are those of cmd/cdfz/internal/page/axis_test.go.
+test("vertical axes", () => {
+  for (const [name, attr, value, axis, down] of [
+    ["level", "units", "millibars", "Z", true], ["plev", "units", "Pa", "Z", true], ["p", "units", "hectopascals", "Z", true],
+    ["d", "standard_name", "depth", "Z", true], ["p", "standard_name", "sea_water_pressure", "Z", true],
+    ["sigma", "standard_name", "atmosphere_hybrid_sigma_pressure_coordinate", "Z", true], ["s_rho", "standard_name", "ocean_s_coordinate_g2", "Z", false],
+    ["a", "standard_name", "altitude", "Z", false], ["a", "standard_name", "air_temperature", "", false], ["depth", "units", "m", "Z", true],
+    ["depth", "positive", "up", "Z", false], ["lev", "positive", "down", "Z", true], ["height", "units", "m", "", false],
+  ]) {
+    const bytes = new TextEncoder().encode(value);
+    const header = { dims: [], vars: [{ name, type: "float", dims: [], attributes: [{ name: attr, type: "char", length: bytes.length, bytes, values: bytes }] }] };
+    assert.deepEqual(axisOf(header, 0), { axis, down }, `${name} ${value}`);
+  }
+});
+
+test("comparisons", () => {
+  const dims = (...list) => list.map(([name, length, axis = ""]) => ({ name, length, axis }));
+  assert.deepEqual(match.pairDims(dims(["time", 3, "T"], ["lat", 2, "Y"], ["lon", 2, "X"]), dims(["lat", 2, "Y"], ["lon", 2, "X"])), [1, 2]);
+  assert.deepEqual(match.pairDims(dims(["time", 3, "T"], ["lat", 2, "Y"]), dims(["t", 9, "T"], ["y", 5, "Y"])), [0, 1]);
+  assert.deepEqual(match.pairDims(dims(["a", 3], ["b", 4]), dims(["z", 1], ["c", 3], ["d", 4])), [-1, 0, 1]);
+  const times = (...dates) => axis(dates.map((_, i) => i), { dates });
+  assert.equal(match.nearest(times("2001-01-01T00:00:00", "2001-02-01T00:00:00"), times("2000-12-01T00:00:00", "2001-01-03T00:00:00", "2001-02-02T00:00:00"), 1), 2);
+  assert.equal(match.nearest(times("2001-01-01", "2001-02-01"), times("1901-01-01", "1901-02-01"), 1), 1);
+  assert.equal(match.nearest(axis([5, 50, 500], { units: "m" }), axis([40, 600], { units: "m" }), 2), 1);
+  assert.equal(match.nearest(axis([5, 50, 500], { units: "m" }), axis([40, 600], { units: "Pa" }), 1), 1);
+  const a = slice(north([0, 1]), east([0, 120, 240]), [1, 2, 3, 4, 5, 6]);
+  const same = match.align(a, slice(north([0, 1]), east([0, 120, 240]), [1, 1, 1, 1, 1, NaN]));
+  assert.deepEqual([same.alike, same.why], [true, ""]);
+  const d = match.difference(a, same.data);
+  assert.deepEqual([...d.data], [0, 1, 2, 3, 4, NaN]);
+  assert.deepEqual([d.min, d.max, d.missing], [0, 4, 1]);
+  const turned = match.align(a, slice(north([1, 0]), east([-120, 0, 120]), [6, 4, 5, 3, 1, 2]));
+  assert.deepEqual([...turned.data], [1, 2, 3, 4, 5, 6]);
+  assert.match(turned.why, /another order/);
+  assert.match(match.align(a, slice(north([0, 5]), east([0, 120, 240]), [1, 2, 3, 4, 5, 6])).why, /coordinates of lat differ|coordinates of undefined differ/);
+  const other = match.align(a, slice(north([0]), east([0, 1]), [1, 2]));
+  assert.deepEqual([other.data, other.alike], [null, false]);
+  assert.match(other.why, /^The grids differ/);
+  assert.equal(match.unitsText("K", "K"), "");
+  assert.match(match.unitsText("K", undefined), /K here and none there/);
+  const fine = { ...slice(north([0, 1, 2, 3]), east([0, 1, 2, 3]), new Float64Array(16)), all: [4, 4] }, coarse = { ...slice(north([0.5, 2.5]), east([0, 2]), [1, 2, 3, 4]), all: [2, 2] };
+  assert.deepEqual(match.partOf({ row: 2, rows: 2, column: 0, columns: 2 }, fine, coarse), { row: 1, rows: 1, column: 0, columns: 1 });
+  assert.equal(match.partOf(null, fine, coarse), null);
 });

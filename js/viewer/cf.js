@@ -108,12 +108,21 @@ const short = (v, name) => {
   return new TextEncoder().encode(s).length > 4096 ? "" : s;
 };
 
+const pressures = ["Pa", "hPa", "kPa", "pascal", "pascals", "hectopascal", "hectopascals", "bar", "mbar", "millibar", "millibars", "mb", "dbar", "decibar", "decibars", "atm"];
+
+// Standard names of vertical coordinates, and whether they grow downwards.
+const vertical = new Map([
+  ["depth", true], ["air_pressure", true], ["sea_water_pressure", true], ["atmosphere_sigma_coordinate", true], ["atmosphere_hybrid_sigma_pressure_coordinate", true],
+  ["height", false], ["altitude", false], ["atmosphere_ln_pressure_coordinate", false], ["atmosphere_hybrid_height_coordinate", false], ["atmosphere_sleve_coordinate", false],
+  ["ocean_sigma_coordinate", false], ["ocean_s_coordinate", false], ["ocean_s_coordinate_g1", false], ["ocean_s_coordinate_g2", false], ["ocean_sigma_z_coordinate", false], ["ocean_double_sigma_coordinate", false],
+]);
+
 /** axisOf returns the axis for which the values of a variable are coordinates, X, Y, Z, T or "", and whether they grow downwards. */
 export function axisOf(header, num) {
   const v = header.vars[num];
   const positive = short(v, "positive"), units = short(v, "units"), name = v.name.toLowerCase();
-  const pressure = ["Pa", "hPa", "mbar", "millibar", "mb", "dbar", "decibar"].includes(units);
-  const down = /^down$/i.test(positive) || (positive === "" && (pressure || name === "depth"));
+  const pressure = pressures.includes(units), falls = vertical.get(short(v, "standard_name"));
+  const down = /^down$/i.test(positive) || (positive === "" && (pressure || (falls ?? name === "depth")));
   const axis = () => {
     const a = short(v, "axis").toUpperCase();
     if (/^[XYZT]$/.test(a)) return a;
@@ -121,7 +130,7 @@ export function axisOf(header, num) {
     if (isLongitude(v)) return "X";
     if (positive !== "") return "Z";
     if (unitsOf(header, num) !== null) return "T"; // also times that cannot be read
-    if (pressure) return "Z";
+    if (pressure || falls !== undefined) return "Z";
     return { lat: "Y", latitude: "Y", y: "Y", lon: "X", longitude: "X", x: "X", lev: "Z", level: "Z", depth: "Z", z: "Z", time: "T", t: "T" }[name] ?? "";
   };
   return { axis: axis(), down };

@@ -26,13 +26,26 @@ func coordinates(h *cdf3.Header) map[int]int {
 	return out
 }
 
+// pressures are units by which coordinates are vertical, by section 4.3 of the CF conventions.
+var pressures = []string{
+	"Pa", "hPa", "kPa", "pascal", "pascals", "hectopascal", "hectopascals", "bar", "mbar", "millibar", "millibars", "mb", "dbar", "decibar", "decibars", "atm",
+}
+
+// vertical are standard names of vertical coordinates, and whether they grow downwards.
+var vertical = map[string]bool{
+	"depth": true, "air_pressure": true, "sea_water_pressure": true, "atmosphere_sigma_coordinate": true, "atmosphere_hybrid_sigma_pressure_coordinate": true,
+	"height": false, "altitude": false, "atmosphere_ln_pressure_coordinate": false, "atmosphere_hybrid_height_coordinate": false, "atmosphere_sleve_coordinate": false,
+	"ocean_sigma_coordinate": false, "ocean_s_coordinate": false, "ocean_s_coordinate_g1": false, "ocean_s_coordinate_g2": false, "ocean_sigma_z_coordinate": false, "ocean_double_sigma_coordinate": false,
+}
+
 // axisOf returns the axis for which the values of a variable are coordinates, X, Y, Z, T or "", by
 // section 4 of the CF conventions or else by its name. Down is set if its values grow downwards.
 func axisOf(h *cdf3.Header, num int) (axis string, down bool) {
 	v := &h.Vars[num]
 	positive, units, name := text(v, "positive"), text(v, "units"), strings.ToLower(v.Name)
-	pressure := slices.Contains([]string{"Pa", "hPa", "mbar", "millibar", "mb", "dbar", "decibar"}, units)
-	down = strings.EqualFold(positive, "down") || positive == "" && (pressure || name == "depth")
+	pressure := slices.Contains(pressures, units)
+	falls, height := vertical[text(v, "standard_name")]
+	down = strings.EqualFold(positive, "down") || positive == "" && (pressure || falls || !height && name == "depth")
 	if a := strings.ToUpper(text(v, "axis")); len(a) == 1 && strings.Contains("XYZT", a) {
 		return a, down
 	}
@@ -48,7 +61,7 @@ func axisOf(h *cdf3.Header, num int) (axis string, down bool) {
 		return "T", down
 	}
 	switch {
-	case pressure:
+	case pressure || height:
 		return "Z", down
 	case name == "lat" || name == "latitude" || name == "y":
 		return "Y", down

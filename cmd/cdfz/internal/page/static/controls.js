@@ -2,15 +2,14 @@
 import { $, make } from "./dom.js";
 
 // propose returns the words of a first slice: longitude and latitude, or the last two
-// dimensions with more than one index.
+// dimensions with more than one index, heights and depths upright.
 export function propose(dims) {
   const words = dims.map(() => 0);
   const free = dims.map((_, i) => i).filter((i) => dims[i].length > 1);
   let x = free.findLast((i) => dims[i].axis === "X");
   let y = free.findLast((i) => dims[i].axis === "Y" && i !== x);
   if (x === undefined || y === undefined) {
-    y = free.at(-2);
-    x = free.at(-1);
+    [y, x] = free.length > 1 && dims[free.at(-1)].axis === "Z" ? [free.at(-1), free.at(-2)] : [free.at(-2), free.at(-1)];
   }
   if (x !== undefined) words[x] = "x";
   if (y !== undefined) words[y] = "y";
