@@ -232,6 +232,6 @@ func TestJudgePageMeans(t *testing.T) {
 	require.Contains(t, b.text("area-mean"), " of the part that is shown, weighted by the areas of the cells on a sphere, as the cosine of latitude gives them, from edges half way between coordinates; ")
 	require.Contains(t, b.text("zonal-how"), "Zonal mean: over COADSX, each value counts alike; ")
 	b.view(s, "?file=edges.nc&var=a&plot=means")
-	b.until(`document.getElementById("area-mean").textContent.includes("from edges in the file; 138 are missing and not counted")`)
+	b.until(`document.getElementById("area-mean").textContent.includes("from edges in the file; 139 are missing and not counted")`)
 	b.clean()
 }

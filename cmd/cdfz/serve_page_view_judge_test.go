@@ -82,7 +82,7 @@ func TestJudgePageMean(t *testing.T) {
 		data: lat = 0, 60, 90 ; lon = 0, 10 ; a = 3, 3, 6, _, 100, 100 ; b = 1, 2, 3, 4, 5, 6 ; }`}))
 	b := openBrowser(t, 800, 600)
 	b.view(s, "?file=x.nc&var=a")
-	require.Contains(t, b.text("stats"), "mean 42.4 (not weighted), 6.16017 weighted by the areas of cells, standard")
+	require.Contains(t, b.text("stats"), "mean 42.4 (not weighted), 6.16019 weighted by the areas of cells, standard")
 	b.view(s, "?file=x.nc&var=b")
 	require.Contains(t, b.text("stats"), "mean 3.5 (not weighted), standard")
 	b.clean()
