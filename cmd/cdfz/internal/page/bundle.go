@@ -9,7 +9,8 @@ import (
 )
 
 // bundler joins modules of JavaScript to one script, because browsers load no modules from file://. It knows the
-// statements that the modules of this project have: imports and exports at the beginning of a line, on one line.
+// statements that the modules of this project have: imports and exports at the beginning of a line, on one line, and those of
+// modules that a program has made short.
 type bundler struct {
 	read  func(name string) (string, error)
 	alias map[string]string // modules that stand for others
@@ -21,7 +22,7 @@ type bundler struct {
 var (
 	importLine = regexp.MustCompile(`(?m)^import (?:\* as (\w+)|\{ ([^}]*) \}|(\w+)) from "([^"]+)";`)
 	exportLine = regexp.MustCompile(`(?m)^export (?:(async function|function|const|let|var|class) ([\w$]+)|default )`)
-	exportList = regexp.MustCompile(`(?m)^export \{ ([\w$, ]*) \};`)
+	exportList = regexp.MustCompile(`(?m)(^|;)export ?\{ ?([\w$, ]*?) ?\};`)
 	leftOver   = regexp.MustCompile(`(?m)^(?:import|export)\b.*`)
 	renamed    = regexp.MustCompile(`(\w+) as (\w+)`)
 )
@@ -80,8 +81,12 @@ func (b *bundler) add(name string) (string, error) {
 		return m[1] + " " + m[2]
 	})
 	text = exportList.ReplaceAllStringFunc(text, func(line string) string {
-		exports = append(exports, exportList.FindStringSubmatch(line)[1])
-		return ""
+		m := exportList.FindStringSubmatch(line)
+		for one := range strings.SplitSeq(m[2], ",") {
+			own, as, _ := strings.Cut(strings.TrimSpace(one), " as ")
+			exports = append(exports, fmt.Sprintf("%s: %s", cmp.Or(as, own), own))
+		}
+		return m[1]
 	})
 	if line := leftOver.FindString(text); line != "" {
 		return "", fmt.Errorf("page: module %s has a line that is not understood: %.80s", name, line)

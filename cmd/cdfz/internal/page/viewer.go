@@ -42,6 +42,10 @@ func Viewer() (map[string][]byte, error) {
 		return nil, err
 	}
 	out["fzstd-license.txt"] = license
+	if license, err = static.ReadFile("static/vendor/gifenc-license.txt"); err != nil {
+		return nil, err
+	}
+	out["gifenc-license.txt"] = license
 	for _, name := range []string{"style.css", "uplot.css", "uplot.js", "uplot-license.txt"} {
 		b, err := static.ReadFile("static/" + name)
 		if err != nil {
@@ -66,6 +70,6 @@ func Viewer() (map[string][]byte, error) {
 		}
 		index = bytes.Replace(index, []byte(from), []byte(to), 1)
 	}
-	out["index.html"] = footer.ReplaceAll(index, []byte(`<footer>Made by cdfz, which needs no server. Lines drawn by uPlot (<a href="uplot-license.txt">licence</a>), Zstandard by fzstd (<a href="fzstd-license.txt">licence</a>)</footer>`))
+	out["index.html"] = footer.ReplaceAll(index, []byte(`<footer>Made by cdfz, which needs no server. Lines drawn by uPlot (<a href="uplot-license.txt">licence</a>), GIF by gifenc (<a href="gifenc-license.txt">licence</a>), Zstandard by fzstd (<a href="fzstd-license.txt">licence</a>)</footer>`))
 	return out, nil
 }

@@ -15,7 +15,8 @@ let words = []; // of what is shown
 let through = -1; // number of the dimension
 let natural = -1; // the one if nobody chooses: time, or else the first
 let chosen = null; // frames, without loop
-let run = null; // of the animation that plays: its AbortController
+let run = null; // of the animation that plays or is saved: its AbortController
+let unseen = false; // it also goes on in a hidden page
 let page = null; // functions of main.js
 
 // start connects the controls to functions. state returns the file and the variable. read reads the slice at some words,
@@ -39,7 +40,7 @@ export function start(functions) {
   });
   for (const id of ["frames-from", "frames-to", "frames-every"]) $(id).addEventListener("change", choose);
   for (const id of ["speed", "loop"]) $(id).addEventListener("change", () => page.changed());
-  document.addEventListener("visibilitychange", () => document.hidden && pause());
+  document.addEventListener("visibilitychange", () => document.hidden && !unseen && pause());
   still.addEventListener("change", note);
   note();
 }
@@ -163,6 +164,7 @@ export function pause() {
 export function end() {
   run?.abort();
   run = null;
+  unseen = false;
   kept.due = null;
   if (page) mark();
 }
@@ -232,4 +234,32 @@ async function play() {
     return;
   }
   if (run === mine) pause();
+}
+
+/**
+ * record shows all frames once, from the first, each until use is done with it, and at least as long as in the animation if
+ * paced. It reports whether it came to the end.
+ */
+export async function record(use, paced = false) {
+  end();
+  const mine = (run = new AbortController());
+  unseen = !paced;
+  mark();
+  try {
+    const f = { ...chosen, loop: false };
+    await each(f.first, f, mine.signal, async (n, s) => {
+      const due = performance.now() + period();
+      words = at(n);
+      page.show(words, s);
+      await use(n);
+      if (paced) await new Promise((resolve) => setTimeout(resolve, Math.max(0, due - performance.now())));
+      return run === mine;
+    });
+  } catch (e) {
+    if (e.name !== "AbortError") throw e;
+  } finally {
+    if (run === mine) pause();
+    else mine.stopped = true;
+  }
+  return !mine.stopped;
 }

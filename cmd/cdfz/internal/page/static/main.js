@@ -14,6 +14,7 @@ import * as opening from "./opening.js";
 import * as palette from "./palette.js";
 import * as plots from "./plots.js";
 import * as point from "./point.js";
+import * as save from "./save.js";
 import * as shown from "./shown.js";
 import * as slices from "./slices.js";
 import * as storage from "./storage.js";
@@ -27,7 +28,7 @@ import * as variables from "./variables.js";
 // of the map (null: all), along the name of the chosen dimension of series, and by that of the
 // variable with their coordinates. spacing is "scale" or "index" for axes of the map to scale or with
 // cells of equal size, or null for what is usual.
-const state = { file: "", meta: null, variable: null, words: [], point: null, part: null, along: null, by: null, spacing: null, seriesWords: null, slice: null };
+const state = { file: "", meta: null, variable: null, words: [], point: null, part: null, along: null, by: null, spacing: null, seriesWords: null, slice: null, series: null };
 let request = null; // the last request for a slice
 
 // maxSeries is the number of values of a series.
@@ -339,6 +340,7 @@ async function loadSeries(signal) {
     $("series-where").textContent = "click a point of the map";
     $("series-by").hidden = true;
     plots.clearLine();
+    state.series = null;
     return;
   }
   state.seriesWords = state.words.map((w, i) => (i === along ? "x" : typeof w === "number" ? w : state.point[i]));
@@ -354,6 +356,7 @@ async function showSeries(words, signal, sample) {
   $("series-by").hidden = list.length === 0;
   $("by").replaceChildren(...[["index", !by], ...list.map((o) => [o.name, o === by])].map(([name, selected]) => make("option", { selected }, name)));
   const s = sample && !by && sample.axes[0].step === 1 ? sample : await values(words, maxSeries, signal, { extremes: true, by: by?.num });
+  state.series = s;
   const axis = s.axes[0];
   const { at, step, name } = axis;
   const part = at ? `the smallest and the largest of every ${step} values` : step > 1 ? `${every(step, name)}, peaks between them are not shown` : "";
@@ -390,6 +393,7 @@ async function start() {
     bookmark(false);
   });
   download.start(() => state);
+  save.start({ state: () => state, series: () => state.series });
   lines.start();
   for (const id of ["palette", "low", "high"]) {
     $(id).addEventListener("change", () => {

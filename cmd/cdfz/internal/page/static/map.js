@@ -108,7 +108,8 @@ function sharpen() {
   waiting = { abort, timer };
 }
 
-function draw() {
+// draw draws the map, also on other contexts that its canvases may have.
+export function draw() {
   const canvas = $("map-canvas");
   const scale = window.devicePixelRatio || 1;
   const width = $("map").clientWidth;

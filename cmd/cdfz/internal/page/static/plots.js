@@ -82,6 +82,9 @@ function rows(s, axis, id) {
   fill();
 }
 
+// plot returns what uPlot shows of a series, or undefined.
+export const plot = (id = "series") => lines.get(id);
+
 // clearLine removes a series.
 export function clearLine(id = "series") {
   lines.get(id)?.destroy();

@@ -10,17 +10,25 @@ const pause = 120;
 
 let timer = 0;
 let last = null; // the slice that was shown
+let finest = null; // the slice that is drawn
+
+// values returns what is shown of the map or the series, in the steps in which it is drawn.
+export function values({ slice, part }) {
+  const flat = slice.shape?.length === 2;
+  return flat && part ? crop(finest, part) : slice;
+}
 
 // update shows them for a state, now if its slice is another one. drawn is the slice that is drawn, perhaps a finer one
 // of a part. later is for the frames of an animation, which are followed when there is time.
 export function update(state, drawn, later = false) {
   clearTimeout(timer);
+  finest = drawn;
   const now = () => {
     const { slice, variable, words } = state;
     const flat = slice.shape?.length === 2;
     const part = flat ? state.part : null;
     if (slice.shape?.length > 0) {
-      const s = part ? crop(drawn, part) : slice;
+      const s = values(state);
       plots.histogram(s, variable);
       $("hist-what").textContent = `of ${part ? "the part of the map" : flat ? "the map" : "the series"}${s.axes.some((a) => a.step > 1) ? ", a sample" : ""}`;
     }
