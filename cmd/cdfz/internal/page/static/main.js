@@ -14,6 +14,7 @@ import * as opening from "./opening.js";
 import * as palette from "./palette.js";
 import * as plots from "./plots.js";
 import * as point from "./point.js";
+import * as print from "./print.js";
 import * as save from "./save.js";
 import * as shown from "./shown.js";
 import * as slices from "./slices.js";
@@ -416,6 +417,11 @@ async function start() {
   $("skip").addEventListener("click", (e) => {
     e.preventDefault(); // the address stays that of the view
     $("main").focus();
+  });
+  print.start(() => {
+    palette.forPaper();
+    if (state.slice?.shape?.length === 2) drawMap();
+    plots.redraw();
   });
   palette.onTheme(() => state.slice && load());
   window.addEventListener("popstate", () => {

@@ -33,9 +33,12 @@ export function place(value, low, high) {
 // the dark they are dark, so that a map of the sea does not glare.
 const dark = matchMedia("(prefers-color-scheme: dark)");
 let field, hatch;
-const choose = () => { [field, hatch] = dark.matches ? [[30, 35, 40], [52, 59, 66]] : [[222, 222, 222], [150, 150, 150]]; };
+const choose = () => { [field, hatch] = dark.matches && !document.documentElement.classList.contains("printing") ? [[30, 35, 40], [52, 59, 66]] : [[222, 222, 222], [150, 150, 150]]; };
 choose();
 dark.addEventListener("change", choose);
+
+// forPaper chooses them again for paper or for the screen.
+export const forPaper = choose;
 
 // onTheme calls a function when the theme has changed.
 export const onTheme = (f) => dark.addEventListener("change", f);

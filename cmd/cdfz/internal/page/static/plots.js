@@ -10,7 +10,7 @@ let hist = null;
 const width = (id) => Math.max(200, $(id).clientWidth);
 
 function axisStyle(more) {
-  return { stroke: css("--ink"), grid: { stroke: css("--line"), width: 1 }, ticks: { stroke: css("--line") }, font: "12px system-ui, sans-serif", ...more };
+  return { stroke: () => css("--ink"), grid: { stroke: () => css("--line"), width: 1 }, ticks: { stroke: () => css("--line") }, font: "12px system-ui, sans-serif", ...more };
 }
 
 // column is how wide the labels of a vertical axis are.
@@ -52,7 +52,7 @@ export function line(s, { name, units }, { points = false, id = "series", uprigh
     width: width(id), height: upright ? 320 : 220,
     scales: { x: { time: false, ...scale.x }, y: scale.y },
     axes: [style({ side: upright ? 3 : 2, ...places }), style({ side: upright ? 2 : 3, ...values })],
-    series: [{}, { stroke: css("--mark"), width: 2, points: { show: points || n < 100, size: points && n > 500 ? 4 : 6 }, ...(points && { paths: () => null }) }],
+    series: [{}, { stroke: () => css("--mark"), width: 2, points: { show: points || n < 100, size: points && n > 500 ? 4 : 6 }, ...(points && { paths: () => null }) }],
     cursor: { drag: { x: false, y: false } },
     legend: { show: false },
     hooks: { setCursor: [(u) => { $(`${id}-readout`).textContent = u.cursor.idx === null || u.cursor.idx === undefined || none ? none : text(u.cursor.idx); }] },
@@ -136,7 +136,7 @@ export function histogram(s, { name, units }) {
     width: width("hist"), height: 220,
     scales: { x: { time: false, range: () => [from, from + bins * step] }, y: { range: (_, low, high) => [0, high * 1.05] } },
     axes: [axisStyle({ space: 80, values: (_, splits) => ticks(splits) }), axisStyle({ size: column, incrs: whole, values: (_, splits) => ticks(splits) })],
-    series: [{}, { fill: css("--bar"), stroke: css("--bar"), width: 0, paths: uPlot.paths.bars({ size: [0.9, Infinity], align: 0 }), points: { show: false } }],
+    series: [{}, { fill: () => css("--bar"), stroke: () => css("--bar"), width: 0, paths: uPlot.paths.bars({ size: [0.9, Infinity], align: 0 }), points: { show: false } }],
     cursor: { show: false }, legend: { show: false },
   }, [heights.map((_, i) => from + (i + 0.5) * step), heights], $("hist"));
 }
@@ -147,4 +147,10 @@ export function start() {
     for (const [id, plot] of lines) if ($(id).clientWidth > 0) plot.setSize({ width: width(id), height: plot.height });
     hist?.setSize({ width: width("hist"), height: 220 });
   }).observe(document.querySelector(".pair"));
+}
+
+// redraw draws in other colours.
+export function redraw() {
+  for (const plot of lines.values()) plot.redraw(false);
+  hist?.redraw(false);
 }
