@@ -1,10 +1,11 @@
 // The map: which slice it shows, which part of it, and what pointers and keys do. Rows and columns
 // are indices of the variable. A slice that is read in steps has a value for several of them.
 import { cellOf, title } from "./axes.js";
+import * as bar from "./bar.js";
 import { $ } from "./dom.js";
-import { css, number, round, ticks as labels, coordinate, exact } from "./format.js";
-import * as palette from "./palette.js";
+import { coordinate, exact } from "./format.js";
 import * as plane from "./plane.js";
+import * as scale from "./scale.js";
 import * as view from "./view.js";
 
 let slice = null; // answer of api.values for all rows and columns, with their numbers as all
@@ -111,15 +112,15 @@ function sharpen() {
 // draw draws the map, also on other contexts that its canvases may have.
 export function draw() {
   const canvas = $("map-canvas");
-  const scale = window.devicePixelRatio || 1;
+  const ratio = window.devicePixelRatio || 1;
   const width = $("map").clientWidth;
   if (width < 50) return;
   const g = canvas.getContext("2d", { willReadFrequently: true });
-  const layout = plane.layout(g, slice, source(), shown, width, scale, options.scaled);
+  const layout = plane.layout(g, slice, source(), shown, width, ratio, options.scaled);
   box = layout.box;
   for (const c of [canvas, $("map-cursor")]) {
-    c.width = Math.round(width * scale);
-    c.height = Math.round(layout.height * scale);
+    c.width = Math.round(width * ratio);
+    c.height = Math.round(layout.height * ratio);
     c.style.height = `${layout.height}px`;
   }
   canvas.dataset.box = JSON.stringify(box);
@@ -128,11 +129,12 @@ export function draw() {
   $("zoom-out").disabled = $("zoom-all").disabled = all;
   // One finger scrolls the page over a whole map, and moves a part.
   $("map-cursor").style.touchAction = all ? "pan-x pan-y" : "none";
-  plane.paint(g, box, source(), { palette: options.palette, ...range() });
+  const colours = scale.make({ palette: options.palette, ...range() });
+  plane.paint(g, box, source(), colours);
   plane.axes(g, box);
   titles();
   overlay();
-  bar();
+  bar.draw(colours, slice.units);
 }
 
 // titles names the axes.
@@ -144,7 +146,7 @@ function titles() {
 }
 
 // range returns the values of the first and the last colour.
-export function range() {
+function range() {
   return { low: options.low ?? slice.min ?? 0, high: options.high ?? slice.max ?? 0 };
 }
 
@@ -311,44 +313,4 @@ function key(e) {
     return;
   }
   e.preventDefault();
-}
-
-// bar draws the colours with their values.
-function bar() {
-  const c = $("bar");
-  const scale = window.devicePixelRatio || 1;
-  const width = c.clientWidth;
-  c.width = Math.round(width * scale);
-  c.height = Math.round(36 * scale);
-  const g = c.getContext("2d");
-  const { low, high } = range();
-  const colours = palette.table(options.palette);
-  const pad = 20;
-  const w = width - 2 * pad;
-  g.scale(scale, scale);
-  for (let i = 0; i < 256; i++) {
-    g.fillStyle = `rgb(${colours[3 * i]}, ${colours[3 * i + 1]}, ${colours[3 * i + 2]})`;
-    g.fillRect(pad + (i * w) / 256, 0, w / 256 + 0.6, 14);
-  }
-  g.fillStyle = css("--ink");
-  g.font = plane.font(1);
-  g.textAlign = "center";
-  g.textBaseline = "top";
-  const marks = high > low ? round(low, high, Math.max(2, Math.floor(width / 70))) : [low];
-  const texts = labels(marks);
-  marks.forEach((v, k) => {
-    const px = pad + (high > low ? ((v - low) / (high - low)) * w : w / 2);
-    g.fillRect(px - 0.5, 14, 1, 4);
-    g.fillText(texts[k], px, 20);
-  });
-  c.setAttribute("role", "img");
-  $("bar-units").textContent = slice.units ?? "";
-  c.setAttribute("aria-label", `Colours from ${number(low)} to ${number(high)}${slice.units ? ` ${slice.units}` : ""}`);
-  const m = $("bar-missing").getContext("2d");
-  for (let x = 0; x < 28; x++) {
-    for (let y = 0; y < 14; y++) {
-      m.fillStyle = `rgb(${palette.missing(x, y).join(",")})`;
-      m.fillRect(x, y, 1, 1);
-    }
-  }
 }

@@ -3,6 +3,7 @@ import { cellOf, title } from "./axes.js";
 import { $, make } from "./dom.js";
 import { coordinate, css, exact, number } from "./format.js";
 import * as plane from "./plane.js";
+import * as scales from "./scale.js";
 import * as view from "./view.js";
 
 // panel makes a map in the element of an id. chosen is called with the indices of a cell that was clicked.
@@ -14,14 +15,14 @@ export function panel(id, chosen = () => {}) {
   };
   parts.map.append(parts.canvas, parts.cursor);
   $(id).replaceChildren(parts.up, parts.map, parts.across, parts.readout, parts.colours);
-  let slice = null, options = {}, box = null, shown = null, cell = null;
+  let slice = null, scaled = false, colours = null, box = null, shown = null, cell = null;
 
   function draw() {
     const width = parts.map.clientWidth;
     if (!slice || width < 50) return;
     const scale = window.devicePixelRatio || 1;
     const g = parts.canvas.getContext("2d");
-    const layout = plane.layout(g, slice, slice, shown, width, scale, options.scaled);
+    const layout = plane.layout(g, slice, slice, shown, width, scale, scaled);
     box = layout.box;
     for (const c of [parts.canvas, parts.cursor]) {
       c.width = Math.round(width * scale);
@@ -29,7 +30,7 @@ export function panel(id, chosen = () => {}) {
       c.style.height = `${layout.height}px`;
     }
     parts.canvas.dataset.box = JSON.stringify(box);
-    plane.paint(g, box, slice, options);
+    plane.paint(g, box, slice, colours);
     plane.axes(g, box);
     mark();
   }
@@ -89,14 +90,15 @@ export function panel(id, chosen = () => {}) {
     // show draws a slice. options has the palette, low and high, and scaled of plane.js.
     show(s, o, label) {
       slice = s;
-      options = { ...o, low: o.low ?? s.min ?? 0, high: o.high ?? s.max ?? 0 };
+      scaled = o.scaled;
+      colours = scales.make({ palette: o.palette, low: o.low ?? s.min ?? 0, high: o.high ?? s.max ?? 0 });
       shown = { ...view.whole(s.all) };
       cell = null;
       const [up, across] = s.axes.map((a) => title(a));
       parts.up.textContent = `${s.axes[0].down ? "↓" : "↑"} ${up}`;
       parts.across.textContent = `${across} →`;
       parts.cursor.setAttribute("aria-label", `${label}, across: ${across}, up: ${up}. Arrows move, Enter chooses.`);
-      parts.colours.textContent = s.min === null ? "no values" : `Colours from ${number(options.low)} to ${number(options.high)}${s.units ? ` ${s.units}` : ""}; ${s.missing === 0 ? "no" : s.missing} missing`;
+      parts.colours.textContent = s.min === null ? "no values" : `Colours from ${number(colours.low)} to ${number(colours.high)}${s.units ? ` ${s.units}` : ""}; ${s.missing === 0 ? "no" : s.missing} missing`;
       parts.readout.textContent = "";
       parts.map.hidden = parts.up.hidden = parts.across.hidden = false;
       draw();

@@ -3,6 +3,7 @@
 import { cellOf, ticks } from "./axes.js";
 import { css } from "./format.js";
 import * as palette from "./palette.js";
+import { packed } from "./scale.js";
 import * as stretch from "./stretch.js";
 
 export const font = (scale) => `${12 * scale}px system-ui, sans-serif`;
@@ -43,14 +44,12 @@ export function layout(g, slice, source, shown, width, scale, scaled = [false, f
 // even is the scale of cells of equal size, as those of stretch.js.
 const even = (axis, first, n) => ({ place: (index) => (index - first) / n, index: (at) => first + at * n, ticks: (most) => ticks(axis, first, n, most) });
 
-// paint fills the cells of a box. colours has the palette and the values of its first and last colour.
+// paint fills the cells of a box with colours of scale.js.
 export function paint(g, box, source, colours) {
   const { w, h, flip } = box;
   const [up, across] = box.along;
   const all = source.shape[1];
-  const { low, high } = colours;
-  const table = palette.table(colours.palette);
-  const pixels = Uint32Array.from({ length: 256 }, (_, i) => packed(table, 3 * i));
+  const { pixels, place } = colours;
   const image = g.createImageData(w, h);
   const out = new DataView(image.data.buffer);
   const column = Int32Array.from({ length: w }, (_, px) => cellOf(source.axes[1], Math.floor(across.index((px + 0.5) / w))));
@@ -59,15 +58,10 @@ export function paint(g, box, source, colours) {
     for (let px = 0; px < w; px++) {
       const v = source.data[row * all + column[px]];
       const to = 4 * (py * w + px);
-      out.setUint32(to, v !== v ? packed(palette.missing(px, py), 0) : pixels[palette.place(v, low, high)]);
+      out.setUint32(to, v !== v ? packed(palette.missing(px, py), 0) : pixels[place(v)]);
     }
   }
   g.putImageData(image, box.x, box.y);
-}
-
-// packed returns the colour at a place of a list as red, green, blue and full opacity.
-function packed(list, at) {
-  return ((list[at] << 24) | (list[at + 1] << 16) | (list[at + 2] << 8) | 255) >>> 0;
 }
 
 // axes draws the frame and the ticks.
