@@ -16,6 +16,9 @@ const viewerPolicy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; 
 
 var footer = regexp.MustCompile(`(?s)<footer>.*</footer>`)
 
+// aliases are modules that stand for others: the source of the page, and what both sources and the page use.
+var aliases = map[string]string{"page/api.js": "viewer/archive.js", "../cmd/cdfz/internal/page/static/calendar.js": "page/calendar.js"}
+
 // Viewer returns the files of the page without a server, by name: index.html opens archives at any address and
 // those that are dropped on it. It also works from file://.
 func Viewer() (map[string][]byte, error) {
@@ -31,7 +34,7 @@ func Viewer() (map[string][]byte, error) {
 	}
 	out := map[string][]byte{}
 	for name, entry := range map[string]string{"viewer.js": "page/main.js", "worker.js": "src/worker.js"} {
-		script, err := bundle(entry, map[string]string{"page/api.js": "viewer/archive.js"}, read)
+		script, err := bundle(entry, aliases, read)
 		if err != nil {
 			return nil, err
 		}

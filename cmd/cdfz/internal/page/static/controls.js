@@ -1,5 +1,6 @@
 // The choice of a slice: which dimensions the map spans, and the indices of the others.
 import { $, make } from "./dom.js";
+import { goTo } from "./goto.js";
 
 // propose returns the words of a first slice: longitude and latitude, or the last two
 // dimensions with more than one index, heights and depths upright.
@@ -18,8 +19,9 @@ export function propose(dims) {
 
 let words = []; // of what is shown
 
-// show makes the controls for words. change is called with new words.
-export function show(dims, at, change) {
+// show makes the controls for words. change is called with new words. coordinates returns the file and the variable with
+// the coordinates of a dimension, or null.
+export function show(dims, at, change, coordinates) {
   words = at;
   const rows = [];
   const free = dims.map((_, i) => i).filter((i) => dims[i].length > 1);
@@ -70,7 +72,10 @@ export function show(dims, at, change) {
     };
     range.addEventListener("input", () => set(range.value));
     box.addEventListener("change", () => set(box.value));
-    return make("div", { className: "controls slider" }, make("label", { htmlFor: id }, d.name), range, box, out);
+    const row = make("div", { className: "controls slider" }, make("label", { htmlFor: id }, d.name), range, box, out);
+    const of = coordinates(d);
+    if (of) row.append(goTo(d, of.file, of.variable, set));
+    return row;
   }
 }
 

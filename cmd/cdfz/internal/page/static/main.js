@@ -139,7 +139,11 @@ async function choose(v, wanted, push) {
 // showControls shows the controls of the slice and of its animation.
 function showControls(wanted, problems) {
   const dims = state.variable.type === "char" ? [] : dimsOf(state.variable); // all of a text is shown
-  controls.show(dims, state.words, changed);
+  const { file, meta } = state;
+  controls.show(dims, state.words, changed, (d) => {
+    const variable = meta.variables.find((v) => v.num === d.coordinate);
+    return variable ? { file, variable } : null;
+  });
   animation.show(dims, state.words, wanted, problems);
 }
 
