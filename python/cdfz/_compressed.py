@@ -1,10 +1,10 @@
 """Blocks of lz4 and frames of zstd, by the library that is installed: zstd of Python 3.14,
-numcodecs or zstandard, and lz4 in plain Python where numcodecs is missing."""
+numcodecs or zstandard, and in plain Python where these are missing."""
 import functools
 import importlib
 import struct
 
-from ._errors import ArchiveUnsupported
+from . import _zstd
 
 
 @functools.lru_cache(None)
@@ -23,7 +23,7 @@ def zstd_frame(data, size):
     """Decodes a frame whose header names size."""
     name = zstd_library()
     if name is None:
-        raise ArchiveUnsupported("the archive needs zstd: install numcodecs or zstandard, or use Python 3.14")
+        return _zstd.decompress(data, size)
     zstd = importlib.import_module(name)
     if name != "zstandard":
         return zstd.decompress(data)

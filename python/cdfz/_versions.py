@@ -15,7 +15,7 @@ def show_versions(file=None):
         program = _program.program()
     except FileNotFoundError:
         program = "none"
-    rows = [("cdfz", __version__), ("decoder of lorenz", _native.describe()), ("zstd", _compressed.zstd_library() or "none"),
+    rows = [("cdfz", __version__), ("decoder of lorenz", _native.describe()), ("zstd", _compressed.zstd_library() or "plain Python"),
             ("program", program), ("files kept open", _files.descriptors.limit), ("bytes of decoded blocks kept", _cache.shared.limit),
             ("python", platform.python_version()), ("platform", platform.platform())]
     for name in ("numpy", "xarray", "dask", "netCDF4", "numcodecs", "zarr", "fsspec"):

@@ -6,6 +6,7 @@ import os
 import pathlib
 import pickle
 import random
+import struct
 import sys
 import tempfile
 import threading
@@ -16,7 +17,7 @@ import numpy as np
 import xarray
 
 import cdfz
-from cdfz import _compressed
+from cdfz import _compressed, _zstd
 from cdfz.xarray_backend import CdfzBackend
 
 CLASSIC = pathlib.Path(__file__).parents[2] / "testdata/classic"
@@ -224,6 +225,46 @@ class Reading(unittest.TestCase):
                     self.assertEqual(len(data), len(_compressed.plain_lz4(bytes(bad), len(data))))
                 except (ValueError, IndexError, cdfz._compressed.struct.error):
                     pass
+
+    def test_zstd(self):
+        """The decoder in plain Python gives what the library gives, and no other bytes of damaged frames than it."""
+        from numcodecs import zstd
+        rnd = random.Random(4)
+        words = [bytes(rnd.choice(b"abcdefgh_=") for _ in range(rnd.randrange(1, 12))) for _ in range(200)]
+        inputs = [b"", b"x", b"x" * 300_000, bytes(rnd.randrange(256) for _ in range(2000)),
+                  b" ".join(rnd.choice(words) for _ in range(40_000)), b"".join(struct.pack("<I", n * n) for n in range(9000)),
+                  bytes(min(255, int(rnd.expovariate(0.1))) for _ in range(20_000)), b"".join(rnd.choice(words) * rnd.randrange(9) for _ in range(99))]
+        refused = 0
+        for data in inputs:
+            for level in (-5, 1, 3, 12, 19):
+                frame = bytes(zstd.compress(data, level))
+                self.assertEqual(data, _zstd.decompress(frame, len(data)))
+                for _ in range(12 if len(data) < 50_000 else 2):
+                    bad = bytearray(frame)
+                    bad[rnd.randrange(min(len(bad), 400))] ^= 1 << rnd.randrange(8)
+                    try:
+                        found = _zstd.decompress(bytes(bad), len(data))
+                    except (ValueError, IndexError):
+                        refused += 1
+                        continue
+                    self.assertEqual(len(data), len(found))
+                    try:
+                        self.assertEqual(found, bytes(zstd.decompress(bytes(bad))))
+                    except RuntimeError:
+                        pass                       # the library checks more of the header
+        self.assertGreater(refused, 50)
+        for n in range(len(frame)):
+            self.assertRaises((ValueError, IndexError), _zstd.decompress, frame[:n], len(data))
+
+    def test_without_zstd(self):
+        """Archives are read where no library for zstd is installed."""
+        with mock.patch.object(_compressed, "zstd_library", lambda: None):
+            for line in (COMPAT[0] / "SHA256SUMS").read_text().splitlines():
+                want, name = line.split("  ")
+                if (COMPAT[0] / (name + ".cdfz")).stat().st_size > 8000:
+                    continue                       # lorenz takes long there
+                with self.subTest(name), cdfz.open(COMPAT[0] / (name + ".cdfz")) as f:
+                    self.assertEqual(want, hashlib.sha256(f.read()).hexdigest())
 
     def test_program(self):
         self.assertRaisesRegex(RuntimeError, "nosuch", cdfz.archive, "nosuch.nc")
