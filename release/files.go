@@ -40,7 +40,8 @@ func (r *release) sources() error {
 		return err
 	}
 	tarball := filepath.Join(r.work, "sources.tar")
-	if _, err := output(r.top, nil, "git", "archive", "-o", tarball, "HEAD"); err != nil {
+	// The settings of who makes the release change nothing.
+	if _, err := output(r.top, nil, "git", "-c", "core.autocrlf=false", "-c", "core.attributesFile=/dev/null", "archive", "-o", tarball, "HEAD"); err != nil {
 		return err
 	}
 	if _, err := output(r.work, nil, "tar", "-xf", tarball, "-C", r.tree(".")); err != nil {
@@ -229,13 +230,13 @@ func sum(name string) (string, error) {
 	return fmt.Sprintf("%x", h.Sum(nil)), nil
 }
 
-// sums writes BUILD.txt, which tells how to make the same files, and SHA256SUMS.
+// sums writes BUILD.txt, which tells how to make the same files, and SHA256SUMS. All files get the time of the commit.
 func (r *release) sums() error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "cdfz %s, commit %s of %s\n\nmake release VERSION=%s\n\nThe same files come from the same commit with:\n\n", r.version, r.commit, r.time.UTC().Format("2006-01-02T15:04:05Z"), r.version)
 	for _, c := range [][]string{{"go", "version"}, {"gcc", "--version"}, {"aarch64-linux-gnu-gcc", "--version"}, {"/usr/bin/python3", "--version"},
 		{"/usr/bin/python3", "-c", "import setuptools, wheel; print('setuptools', setuptools.__version__, 'wheel', wheel.__version__)"},
-		{"dpkg-query", "-W", "-f", "${Package} ${Version}\n", "libc6-dev", "libhdf5-dev", "libnetcdf-dev", "zlib1g-dev", "libzstd-dev"}} {
+		{"dpkg-query", "-W", "-f", "${Package} ${Version}\n", "libc6-dev", "libhdf5-dev", "libnetcdf-dev", "zlib1g-dev", "libzstd-dev", "mkdocs", "mkdocs-material"}} {
 		text, err := output(r.work, nil, c[0], c[1:]...)
 		if err != nil {
 			if r.complete {
@@ -266,5 +267,13 @@ func (r *release) sums() error {
 		return err
 	}
 	slices.SortFunc(lines, func(a, b string) int { return strings.Compare(a[64:], b[64:]) })
-	return os.WriteFile(r.out("SHA256SUMS"), []byte(strings.Join(lines, "")), 0o644)
+	if err := os.WriteFile(r.out("SHA256SUMS"), []byte(strings.Join(lines, "")), 0o644); err != nil {
+		return err
+	}
+	return walk(r.dist, "", func(name, file string, info fs.FileInfo) error {
+		if !info.Mode().IsRegular() {
+			return nil
+		}
+		return os.Chtimes(file, r.time, r.time)
+	})
 }

@@ -70,8 +70,10 @@ func (r *release) imageOf(t target) (v1.Image, error) {
 	if err := install(filepath.Join(r.bin(t), "cdfz"), filepath.Join(root, "usr/bin/cdfz"), 0o755); err != nil {
 		return nil, err
 	}
-	if err := install(r.tree("LICENSE"), filepath.Join(root, "usr/share/doc/cdfz/LICENSE"), 0o644); err != nil {
-		return nil, err
+	for from, to := range map[string]string{"LICENSE": "LICENSE", licencesFile: "licences.txt"} {
+		if err := install(r.tree(from), filepath.Join(root, "usr/share/doc/cdfz", to), 0o644); err != nil {
+			return nil, err
+		}
 	}
 	if err := write(filepath.Join(root, "etc/passwd"), []byte("cdfz:x:65532:65532::/data:/nonexistent\n"), 0o644); err != nil {
 		return nil, err

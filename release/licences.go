@@ -15,6 +15,13 @@ import (
 // licencesFile is what cdfz version --licenses prints.
 const licencesFile = "cmd/cdfz/licences.txt"
 
+// scripts are the packages of npm whose code is in the pages of cdfz serve and cdfz export --viewer, and in the package
+// js/, and the files with their licences.
+var scripts = []struct{ name, version, file string }{
+	{"fzstd", "0.1.1", "js/vendor/fzstd-license.txt"},
+	{"uplot", "1.6.32", "cmd/cdfz/internal/page/static/uplot-license.txt"},
+}
+
 // linked is a module that the program links on some system.
 type linked struct {
 	path, version, dir string
@@ -140,7 +147,7 @@ func licencesText(top string) (string, error) {
 	root = strings.TrimSpace(root)
 	modules = append(modules, linked{path: "Go's standard library", dir: root, folders: []string{root}})
 	var list, texts strings.Builder
-	list.WriteString("cdfz is under the Apache License 2.0. These modules are linked into the program, on some systems only:\n\n")
+	list.WriteString("cdfz is under the Apache License 2.0. These modules are linked into the program, on some systems only, and these\npackages of npm are in its web pages:\n\n")
 	var order []string
 	users := map[string][]string{}
 	for _, m := range modules {
@@ -173,6 +180,22 @@ func licencesText(top string) (string, error) {
 			return "", fmt.Errorf("%s %s: expected a file with its licence, found none", m.path, m.version)
 		}
 		fmt.Fprintf(&list, "%s: %s\n", strings.TrimSpace(m.path+" "+m.version), strings.Join(slices.Compact(slices.Sorted(slices.Values(found))), ", "))
+	}
+	for _, s := range scripts {
+		b, err := os.ReadFile(filepath.Join(top, s.file))
+		if err != nil {
+			return "", err
+		}
+		text := strings.TrimSpace(string(b))
+		found := kindsOf(text)
+		if len(found) == 0 {
+			return "", fmt.Errorf("%s: a licence that this program does not know", s.file)
+		}
+		if users[text] == nil {
+			order = append(order, text)
+		}
+		users[text] = append(users[text], "npm/"+s.name+": "+filepath.Base(s.file))
+		fmt.Fprintf(&list, "npm/%s v%s: %s\n", s.name, s.version, strings.Join(found, ", "))
 	}
 	for _, text := range order {
 		fmt.Fprintf(&texts, "\n%s\n%s\n\n%s\n", strings.Repeat("-", 100), strings.Join(users[text], "\n"), text)

@@ -19,10 +19,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
 func main() {
+	syscall.Umask(0o022) // wheels have the permissions of the files that pip makes
 	if err := run(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
 		os.Exit(1)
@@ -161,8 +163,15 @@ func (r *release) others() error {
 	if err := install(filepath.Join(out, name), r.out("%s", name), 0o644); err != nil {
 		return err
 	}
+	// That of npm is compressed by node, which does it differently in each version.
 	name = fmt.Sprintf("cdfz-%s.tgz", r.version)
-	return install(filepath.Join(out, name), r.out("npm/%s", name), 0o644)
+	if _, err := output(out, nil, "tar", "-xzf", name); err != nil {
+		return err
+	}
+	if err := os.Mkdir(r.out("npm"), 0o755); err != nil {
+		return err
+	}
+	return r.tarGz(r.out("npm/%s", name), filepath.Join(out, "package"), "package")
 }
 
 func (r *release) epoch() string { return fmt.Sprint(r.time.Unix()) }

@@ -3,11 +3,14 @@ package main
 import (
 	"bytes"
 	"embed"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"text/template"
+
+	cyclonedx "github.com/CycloneDX/cyclonedx-go"
 )
 
 //go:embed all:templates
@@ -63,7 +66,7 @@ func (r *release) sbom() ([]byte, error) {
 	name := filepath.Join(r.work, "sbom.json")
 	// The tool takes the version of the program from git.
 	for _, args := range [][]string{{"init", "-q"}, {"add", "go.mod"}, {"-c", "user.name=cdfz", "-c", "user.email=cdfz", "commit", "-q", "-m", "files"}, {"tag", "v" + r.version.String()}} {
-		env := []string{"GIT_AUTHOR_DATE=" + r.epoch() + " +0000", "GIT_COMMITTER_DATE=" + r.epoch() + " +0000"}
+		env := []string{"GIT_AUTHOR_DATE=" + r.epoch() + " +0000", "GIT_COMMITTER_DATE=" + r.epoch() + " +0000", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null"}
 		if _, err := output(r.tree("."), env, "git", args...); err != nil {
 			return nil, err
 		}
@@ -77,5 +80,31 @@ func (r *release) sbom() ([]byte, error) {
 	if _, err := output(r.tree("."), env, tool, "app", "-json", "-licenses", "-std", "-noserial", "-notimestamp", "-main", "cmd/cdfz", "-output", name, "."); err != nil {
 		return nil, err
 	}
-	return os.ReadFile(name)
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var bom cyclonedx.BOM
+	if err := cyclonedx.NewBOMDecoder(f, cyclonedx.BOMFileFormatJSON).Decode(&bom); err != nil {
+		return nil, err
+	}
+	// The tool knows modules only.
+	for _, s := range scripts {
+		b, err := os.ReadFile(r.tree(s.file))
+		if err != nil {
+			return nil, err
+		}
+		url := fmt.Sprintf("pkg:npm/%s@%s", s.name, s.version)
+		c := cyclonedx.Component{BOMRef: url, Type: cyclonedx.ComponentTypeLibrary, Name: s.name, Version: s.version, PackageURL: url}
+		var licences cyclonedx.Licenses
+		for _, kind := range kindsOf(string(b)) {
+			licences = append(licences, cyclonedx.LicenseChoice{License: &cyclonedx.License{ID: kind}})
+		}
+		c.Licenses = &licences
+		*bom.Components = append(*bom.Components, c)
+	}
+	var b bytes.Buffer
+	err = cyclonedx.NewBOMEncoder(&b, cyclonedx.BOMFileFormatJSON).SetPretty(true).Encode(&bom)
+	return b.Bytes(), err
 }

@@ -16,7 +16,8 @@ import (
 // version is the version of cdfz.
 const version = archive.Version
 
-// licences has the modules that the program links on all systems, a line for each, and the texts of their licences.
+// licences has the modules that the program links on all systems and the code of others in its pages, a line for each, and
+// the texts of their licences.
 // make licences writes it.
 //
 //go:embed licences.txt

@@ -2,8 +2,11 @@ package main
 
 import (
 	"bytes"
+	"cmp"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -35,10 +38,32 @@ func TestLicences(t *testing.T) {
 	require.True(t, ok)
 	var listed []string
 	for _, m := range regexp.MustCompile(`(?m)^(\S+ v\S+|Go's standard library): [A-Z][-\w., ]*$`).FindAllStringSubmatch(list, -1) {
-		listed = append(listed, m[1])
+		if !strings.HasPrefix(m[1], "npm/") {
+			listed = append(listed, m[1])
+		}
 		path, _, _ := strings.Cut(m[1], " v")
 		require.Contains(t, "\n"+texts, "\n"+path+": ", "a text for it")
 	}
 	slices.Sort(listed)
 	require.Equal(t, slices.Compact(want), listed, "make licences writes the list again")
+
+	// Code of others in the pages has its licence beside it.
+	var scripts int
+	for _, folder := range []string{"internal/page/static", "../../js"} {
+		require.NoError(t, filepath.WalkDir(folder, func(name string, e fs.DirEntry, err error) error {
+			if err != nil || e.Name() == "node_modules" {
+				return cmp.Or(err, fs.SkipDir)
+			}
+			if lower := strings.ToLower(e.Name()); !strings.Contains(lower, "licen") || name == "../../js/LICENSE" { // that of cdfz, which make js-pack copies
+				return nil
+			}
+			b, err := os.ReadFile(name)
+			require.NoError(t, err)
+			require.Contains(t, texts, strings.TrimSpace(string(b)), "%s: name it in release/licences.go, and make licences", name)
+			scripts++
+			return nil
+		}))
+	}
+	require.NotZero(t, scripts)
+	require.Equal(t, scripts, strings.Count(list, "\nnpm/"))
 }
