@@ -231,15 +231,15 @@ class Reading(unittest.TestCase):
         from numcodecs import zstd
         rnd = random.Random(4)
         words = [bytes(rnd.choice(b"abcdefgh_=") for _ in range(rnd.randrange(1, 12))) for _ in range(200)]
-        inputs = [b"", b"x", b"x" * 300_000, bytes(rnd.randrange(256) for _ in range(2000)),
-                  b" ".join(rnd.choice(words) for _ in range(40_000)), b"".join(struct.pack("<I", n * n) for n in range(9000)),
-                  bytes(min(255, int(rnd.expovariate(0.1))) for _ in range(20_000)), b"".join(rnd.choice(words) * rnd.randrange(9) for _ in range(99))]
+        inputs = [b"", b"x", b"x" * 150_000, bytes(rnd.randrange(256) for _ in range(2000)),
+                  b" ".join(rnd.choice(words) for _ in range(4_000)), b"".join(struct.pack("<I", n * n) for n in range(3000)),
+                  bytes(min(255, int(rnd.expovariate(0.1))) for _ in range(6_000)), b"".join(rnd.choice(words) * rnd.randrange(9) for _ in range(99))]
         refused = 0
         for data in inputs:
-            for level in (-5, 1, 3, 12, 19):
+            for level in (-5, 3, 19):
                 frame = bytes(zstd.compress(data, level))
                 self.assertEqual(data, _zstd.decompress(frame, len(data)))
-                for _ in range(12 if len(data) < 50_000 else 2):
+                for _ in range(6 if len(data) < 25_000 else 1):
                     bad = bytearray(frame)
                     bad[rnd.randrange(min(len(bad), 400))] ^= 1 << rnd.randrange(8)
                     try:
@@ -252,19 +252,17 @@ class Reading(unittest.TestCase):
                         self.assertEqual(found, bytes(zstd.decompress(bytes(bad))))
                     except RuntimeError:
                         pass                       # the library checks more of the header
-        self.assertGreater(refused, 50)
-        for n in range(len(frame)):
+        self.assertGreater(refused, 30)
+        for n in rnd.sample(range(len(frame)), 30):
             self.assertRaises((ValueError, IndexError), _zstd.decompress, frame[:n], len(data))
 
     def test_without_zstd(self):
         """Archives are read where no library for zstd is installed."""
-        with mock.patch.object(_compressed, "zstd_library", lambda: None):
-            for line in (COMPAT[0] / "SHA256SUMS").read_text().splitlines():
-                want, name = line.split("  ")
-                if (COMPAT[0] / (name + ".cdfz")).stat().st_size > 8000:
-                    continue                       # lorenz takes long there
-                with self.subTest(name), cdfz.open(COMPAT[0] / (name + ".cdfz")) as f:
-                    self.assertEqual(want, hashlib.sha256(f.read()).hexdigest())
+        name = os.path.join(self.dir.name, "zstd.nc.cdfz")
+        cdfz.archive(self.original, name, "-F", "*,32015,19")
+        with mock.patch.object(_compressed, "zstd_library", lambda: None), mock.patch.object(_zstd, "decompress", wraps=_zstd.decompress) as plain:
+            self.assertEqual(self.bytes, cdfz.open(name).read())
+            self.assertGreater(plain.call_count, 1)
 
     def test_program(self):
         self.assertRaisesRegex(RuntimeError, "nosuch", cdfz.archive, "nosuch.nc")
