@@ -109,6 +109,30 @@ func TestJudgeSignature(t *testing.T) {
 	}
 }
 
+// TestJudgeSiegfried identifies files with Siegfried, which knows all signatures of PRONOM and ours.
+func TestJudgeSiegfried(t *testing.T) {
+	bin, home := t.TempDir(), t.TempDir()
+	const module = "github.com/richardlehane/siegfried"
+	run(t, "../release", "", nil, "go", "build", "-o", bin, module+"/cmd/sf", module+"/cmd/roy")
+	source := strings.TrimSpace(run(t, "../release", "", nil, "go", "list", "-m", "-f", "{{.Dir}}", module))
+	require.NoError(t, os.CopyFS(home, os.DirFS(filepath.Join(source, "cmd/roy/data"))))
+	b, err := os.ReadFile("file/cdfz-signature.xml")
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(home, "custom/cdfz-signature.xml"), b, 0o666))
+	run(t, "", bin, nil, "roy", "build", "-home", home, "-extend", "cdfz-signature.xml", "cdfz.sig")
+	ours, other := files(t)
+	cut := ours + ".cdfz"
+	b, err = os.ReadFile(ours)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(cut, b[:600], 0o666))
+	for name, want := range map[string]string{ours: "x-fmt/cdfz,cdfz archive,1,application/vnd.cdfz+zip", cut: "x-fmt/cdfz,cdfz archive,1,application/vnd.cdfz+zip", other: "x-fmt/263,ZIP Format,"} {
+		c := exec.Command(filepath.Join(bin, "sf"), "-home", home, "-sig", "cdfz.sig", "-csv", name)
+		out, err := c.Output() // it complains of a ZIP file that is cut off
+		require.NoError(t, err)
+		require.Contains(t, string(out), ","+want, name)
+	}
+}
+
 // TestJudgeZarr compares the codecs of an exported store with the schema for Zarr's registry of extensions, and the numbers
 // of the request to The HDF Group with the code.
 func TestJudgeZarr(t *testing.T) {
