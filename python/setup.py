@@ -27,6 +27,11 @@ class Platform(Distribution):
     def has_ext_modules(self):
         return bool(NATIVE or PROGRAM)
 
+    def parse_config_files(self, *args, **options):
+        super().parse_config_files(*args, **options)
+        if PROGRAM:                            # without it, pip would replace the program in ~/.local/bin by a script
+            self.entry_points["console_scripts"] = ["cdfz = cdfz._program:main"]
+
 
 class Build(build_py):
     def run(self):

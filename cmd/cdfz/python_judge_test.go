@@ -127,6 +127,7 @@ with xarray.open_dataset(sys.argv[1]) as want, xarray.open_dataset(sys.argv[1] +
     print("identical")
 `
 	require.Equal(t, "identical\n", python(t, t.TempDir(), "", []string{"PYTHONPATH=" + to}, "-c", script, name))
+	require.Contains(t, python(t, t.TempDir(), "", []string{"PYTHONPATH=" + to}, filepath.Join(to, "bin/cdfz"), "version"), "cdfz "+version, "the command")
 }
 
 // TestJudgePythonSource builds an sdist in a copy of the project, and a wheel from the sdist alone. It is installed
@@ -148,6 +149,7 @@ func TestJudgePythonSource(t *testing.T) {
 		pip.Env = append(os.Environ(), variables...)
 		out, err := pip.CombinedOutput()
 		require.NoError(t, err, "%s", out)
+		require.NoFileExists(t, filepath.Join(env, "bin/cdfz"), "without a program there is no command, which might replace another one")
 		show := exec.Command(filepath.Join(env, "bin/python"), "-c", "import cdfz; cdfz.show_versions()")
 		show.Dir = dir
 		out, err = show.CombinedOutput()

@@ -1,4 +1,4 @@
-"""Reads cdfz archives in Python: numpy, and a library for zstd.
+"""Reads cdfz archives in Python and numpy.
 
     xarray.open_dataset("x.nc.cdfz")      # once the package is installed
     xarray.open_dataset("x.ncml")         # archives that cdfz join describes as one dataset

@@ -2,6 +2,7 @@
 import os
 import shutil
 import subprocess
+import sys
 
 
 def program():
@@ -11,6 +12,11 @@ def program():
     if not found:
         raise FileNotFoundError("the program cdfz is neither in this package nor on PATH")
     return found
+
+
+def main():
+    """Becomes the program in the wheel: the command cdfz, where pip has installed that."""
+    os.execv(program(), sys.argv)
 
 
 def archive(name, out=None, *options):
