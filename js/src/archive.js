@@ -130,23 +130,28 @@ export class Archive {
   // rows returns the rows of the index of block numbers, which are in order. A damaged page is an error.
   async rows(numbers, signal) {
     const wanted = [...new Set(numbers.map((n) => Math.floor(n / pageRows)))];
-    const pages = new Map();
-    const missing = [];
-    for (const p of wanted) {
-      const held = this.pages.get(p);
-      if (held) pages.set(p, await held);
-      else missing.push(p);
-    }
-    if (missing.length > 0) {
+    const promises = new Map(wanted.map((p) => [p, this.pages.get(p)]));
+    const load = (list) => {
       const total = this.plan.blocks;
-      const read = await this.source.read(missing.map((p) => [this.index.off + 32 + p * pageLength, 8 + rowLength * Math.min(pageRows, total - p * pageRows)]), signal);
-      missing.forEach((p, i) => {
-        const page = read[i], v = view(page);
-        need(v.getUint32(0, true) === crc32(page.subarray(4)) && v.getUint32(4, true) === p % 2 ** 32, `index: page ${p}: wrong checksum or number`);
-        const copy = page.slice();
-        this.pages.set(p, Promise.resolve(copy));
-        pages.set(p, copy);
-      });
+      const read = this.source.read(list.map((p) => [this.index.off + 32 + p * pageLength, 8 + rowLength * Math.min(pageRows, total - p * pageRows)]), signal);
+      list.forEach((p, i) => promises.set(p, this.pages.set(p, read.then((all) => {
+        const v = view(all[i]);
+        need(v.getUint32(0, true) === crc32(all[i].subarray(4)) && v.getUint32(4, true) === p % 2 ** 32, `index: page ${p}: wrong checksum or number`);
+        return all[i].slice();
+      }))));
+    };
+    const missing = wanted.filter((p) => promises.get(p) === undefined);
+    if (missing.length > 0) load(missing);
+    const pages = new Map();
+    for (const p of wanted) {
+      try {
+        pages.set(p, await promises.get(p));
+      } catch (e) {
+        // Another reader's signal is not this one's.
+        if (e.name !== "AbortError" || signal?.aborted) throw e;
+        load([p]);
+        pages.set(p, await promises.get(p));
+      }
     }
     return numbers.map((n) => {
       const v = view(pages.get(Math.floor(n / pageRows))), at = 8 + rowLength * (n % pageRows);

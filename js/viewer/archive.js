@@ -223,7 +223,17 @@ export async function slice(a, num, words, limit, signal, { extremes = false, by
   }
   const pack = packing(v);
   const wanted = pack.type === "float" || sizes[pack.type] <= 2 ? Float32Array : Float64Array;
-  let data, at = null;
+  let data, axes, at = null;
+  const coords = coordinatesOf(header);
+  const coordinates = () => Promise.all(v.dims.map(async (dim, i) => {
+    const axis = { dim, name: header.dims[dim].name, word: p.words[i], start: p.start[i], step: p.step[i] };
+    const here = at !== null && i === only;
+    if (here) axis.at = at;
+    const of = by !== undefined && i === p.order[0] ? by : coords.get(dim);
+    if (of !== undefined) await readAxis(a, axis, of, p, v, dim, here ? at : null, signal);
+    else axis.values = here ? at.map(Number) : Array.from({ length: p.count[i] }, (_, k) => axis.start + k * axis.step);
+    return axis;
+  }));
   const only = p.order.length === 1 ? p.order[0] : -1;
   const full = only >= 0 && { ...p, start: [...p.start], count: p.count.map((n, i) => (i === only ? p.length[only] : n)), step: p.step.map((n, i) => (i === only ? 1 : n)) };
   if (extremes && full && p.step[only] > 1 && p.length[only] * sizes[v.type] <= maxWork && cheap(a, num, full)) {
@@ -246,17 +256,10 @@ export async function slice(a, num, words, limit, signal, { extremes = false, by
     data = wanted.from(out);
     p.count[only] = out.length;
     p.step[only] = step;
-  } else data = await read(a, num, p, pack, wanted, signal, true);
+  } else [data, axes] = await Promise.all([read(a, num, p, pack, wanted, signal, true), coordinates()]);
   const shape = p.order.map((i) => p.count[i]);
   const out = { type: wanted === Float32Array ? "float32" : "float64", shape, axes: [], fixed: [], min: null, max: null, missing: 0 };
-  const coords = coordinatesOf(header);
-  for (const [i, dim] of v.dims.entries()) {
-    const axis = { dim, name: header.dims[dim].name, word: p.words[i], start: p.start[i], step: p.step[i] };
-    const here = at !== null && i === only;
-    if (here) axis.at = at;
-    const of = by !== undefined && i === p.order[0] ? by : coords.get(dim);
-    if (of !== undefined) await readAxis(a, axis, of, p, v, dim, here ? at : null, signal);
-    else axis.values = here ? at.map(Number) : Array.from({ length: p.count[i] }, (_, k) => axis.start + k * axis.step);
+  for (const axis of axes ?? (await coordinates())) {
     if (axis.word === "y") out.axes.unshift(axis);
     else if (axis.word === "x") out.axes.push(axis);
     else out.fixed.push(axis);

@@ -195,6 +195,7 @@ async function load() {
     state.slice = s;
     await showSlice(s, signal);
     if (s.shape && s.shape.length > 0) await point.load(signal);
+    document.body.dataset.first ??= performance.now();
     document.body.dataset.ready = String(Number(document.body.dataset.ready ?? 0) + 1);
   } catch (e) {
     if (e.name !== "AbortError") for (const id of ["map", "text", "series", "hist"]) $(`${id}-section`).hidden = true;
