@@ -59,7 +59,7 @@ wheel:
 
 # The decoder of blocks of the package in js/, which is committed, and the package as npm pack makes it. CHECK=--check
 # only compares.
-JSWASM := clang --target=wasm32 -msimd128 -std=c11 -Os -fno-unroll-loops -fno-vectorize -ffp-contract=off -mbulk-memory -nostdlib -isystem wasm
+JSWASM := clang --target=wasm32 -msimd128 -std=c11 -O2 -DLORENZ_SMALL -fno-unroll-loops -fno-vectorize -fno-slp-vectorize -ffp-contract=off -mbulk-memory -nostdlib -isystem wasm
 js-wasm:
 	.ci/deps js-wasm
 	$(MAKE) -C c wasm OUT="$(abspath bin/js)" WASM="$(JSWASM)" EXPORTS="lorenz_parse lorenz_size lorenz_scratch_size lorenz_decode __heap_base"

@@ -12,11 +12,19 @@
 #include <stdbool.h>
 #include <string.h>
 
+/* LORENZ_SMALL, for clang: what decodes few bytes of archives is short, and not fast. The loops over
+ * elements, which are in lorenz_rows.h and lorenz_lanes.h, stay as they are. */
+#ifdef LORENZ_SMALL
+#pragma clang attribute push(__attribute__((minsize)), apply_to = function)
+#endif
 #include "lorenz_adaptive.h"
 #include "lorenz_coder.h"
-#include "lorenz_rows.h"
 #include "lorenz_matches.h"
 #include "lorenz_streams.h"
+#ifdef LORENZ_SMALL
+#pragma clang attribute pop
+#endif
+#include "lorenz_rows.h"
 
 /* The format rounds each operation to the type of the element. The x87 unit of 32-bit
  * x86 does not: compile with -msse2 -mfpmath=sse there. GCC for s390x does not, either,
@@ -164,6 +172,10 @@ typedef uint64_t lanes64 __attribute__((vector_size(32)));
 #define LIMIT 1e37
 #define FN(name) name##64
 #include "lorenz_lanes.h"
+
+#ifdef LORENZ_SMALL
+#pragma clang attribute push(__attribute__((minsize)), apply_to = function)
+#endif
 
 /* ---- Specials and patches (section 6) ---- */
 
@@ -1255,4 +1267,8 @@ lorenz_status lorenz_decode(const lorenz_params *p, const void *src, size_t src_
 {
 	return lorenz_decode_range(p, src, src_len, 0, p->elements, dst, dst_len, scratch, scratch_len);
 }
+#endif
+
+#ifdef LORENZ_SMALL
+#pragma clang attribute pop
 #endif

@@ -1,0 +1,32 @@
+// What the package weighs and contains, as npm packs it.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { gzipSync } from "node:zlib";
+import wasm from "../src/lorenz_wasm.js";
+import { inflateRaw } from "../src/inflate.js";
+
+const root = new URL("../", import.meta.url);
+
+test("the decoder has at most 55 kB, gzipped", () => {
+  const module = inflateRaw(new Uint8Array(Buffer.from(wasm, "base64")), 1 << 20, "lorenz.wasm");
+  const n = gzipSync(module, { level: 9 }).length;
+  assert.ok(n <= 55000, `${n} bytes`);
+});
+
+test("the package has what its users need, and nothing else", () => {
+  const [{ files, size }] = JSON.parse(execFileSync("npm", ["pack", "--dry-run", "--json", "--silent"], { cwd: root, encoding: "utf8" }));
+  const names = files.map((f) => f.path);
+  for (const name of names) assert.match(name, /^(src\/[a-z_]+\.(js|d\.ts)|vendor\/fzstd(\.js|-license\.txt)|LICENSE|README\.md|package\.json)$/);
+  for (const name of ["package.json", "README.md", "vendor/fzstd.js", "vendor/fzstd-license.txt"]) assert.ok(names.includes(name), name);
+  assert.ok(size <= 110000, `${size} bytes`);
+  // All that is imported and exported is in it.
+  const { exports } = JSON.parse(readFileSync(new URL("package.json", root), "utf8"));
+  const wanted = Object.values(exports).flatMap((e) => (typeof e === "string" ? [e] : Object.values(e))).map((f) => f.slice(2));
+  for (const name of names.filter((f) => f.startsWith("src/") && f.endsWith(".js"))) {
+    for (const [, from] of readFileSync(new URL(name, root), "utf8").matchAll(/(?:from |new URL\()"(\.[^"]+)"/g)) wanted.push(new URL(from, new URL(name, "file:///")).pathname.slice(1));
+  }
+  assert.ok(wanted.length > 30);
+  for (const name of wanted) assert.ok(names.includes(name), name);
+});
