@@ -337,3 +337,23 @@ func deflate(b []byte) []byte {
 	w.Close()
 	return out.Bytes()
 }
+
+// Plan returns the JSON of the plan.
+func (a *Archive) Plan() []byte { return a.front[0].raw }
+
+// WithPlan returns an archive that has another plan. a is not changed.
+func (a *Archive) WithPlan(text []byte) *Archive {
+	m := *a
+	m.front = slices.Clone(a.front)
+	m.front[0].data, m.front[0].raw = deflate(text), text
+	return &m
+}
+
+// WithBlock returns an archive that has other stored bytes in the last block. a is not changed.
+func (a *Archive) WithBlock(stored []byte) *Archive {
+	m := *a
+	m.blocks = slices.Clone(a.blocks)
+	last := &m.blocks[len(m.blocks)-1]
+	last.data, last.raw = stored, stored
+	return &m
+}

@@ -79,7 +79,7 @@ async function open(file, wanted = {}, push = true) {
   const named = state.meta.variables.find((v) => v.name === wanted.name);
   $("view").hidden = state.meta.variables.length === 0;
   if ($("view").hidden) {
-    fail(new Error("The file has no variables."));
+    fail(new Error(state.meta.cut ? "The header of the file is too long for this page: it has more names than 2 MB." : "The file has no variables."));
     return;
   }
   if (named) {
@@ -131,7 +131,7 @@ async function choose(v, wanted, push) {
   note(problems);
   variables.mark(v);
   $("title").textContent = visible(v.title || v.name) || "(no name)";
-  $("subtitle").textContent = `${visible(v.name)}${v.units ? `, ${v.units}` : ""} · ${v.type} (${dims.map((d) => `${visible(d.name)}=${d.length}`).join(", ")}) · ${size(v.size)}`;
+  $("subtitle").textContent = `${visible(v.name)}${v.units ? `, ${visible(v.units)}` : ""} · ${v.type} (${dims.map((d) => `${visible(d.name)}=${d.length}`).join(", ")}) · ${size(v.size)}`;
   bookmark(push);
   await load();
 }

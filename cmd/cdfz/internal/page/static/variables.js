@@ -19,7 +19,7 @@ export function show(file, meta, chosen) {
   const narrow = window.innerWidth < 900;
   entries = meta.variables.map((v) => {
     const shape = v.dims.map((d, i) => `${visible(meta.dimensions[d]?.name ?? String(d))}=${v.shape[i]}`).join(", ");
-    const detail = [visible(v.title ?? ""), `${v.type}${shape ? ` (${shape})` : ""}${v.units ? `, ${v.units}` : ""}`].filter(Boolean);
+    const detail = [visible(v.title ?? ""), `${v.type}${shape ? ` (${shape})` : ""}${v.units ? `, ${visible(v.units)}` : ""}`].filter(Boolean);
     const name = visible(v.name) || "(no name)";
     const a = make("a", { href: "?" + new URLSearchParams({ [key]: file, var: v.name }) }, name, ...detail.map((t) => make("small", {}, t)));
     a.dataset.num = v.num;
