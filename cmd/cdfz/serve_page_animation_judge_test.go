@@ -192,6 +192,7 @@ func TestJudgeViewerAnimation(t *testing.T) {
 	b.after(func() { b.do(chromedp.Click(chromedp.CSS("#play"))) })
 	t.Logf("%d frames: %d requests, %d bytes of an archive of %d", steps, requests.Load(), sent.Load(), stat.Size())
 	require.LessOrEqual(t, sent.Load(), stat.Size()+(128<<10), "no block twice; the beginning and the end of the archive when it is opened")
-	require.LessOrEqual(t, requests.Load(), int64(2+steps))
+	// Two open the archive. At 30 frames a second all fit in what is read ahead, and share requests.
+	require.LessOrEqual(t, requests.Load(), int64(2+4))
 	b.clean()
 }

@@ -208,11 +208,8 @@ async function read(a, num, sel, p, wanted, signal, fill) {
   return unpack(data, p, wanted, fill);
 }
 
-/** slice answers as /api/values does. */
-export async function slice(a, num, words, limit, signal, { extremes = false, by } = {}) {
-  const { header } = a;
-  const v = header.vars[num];
-  if (v.type === "char") return characters(a, num, signal);
+// part returns what a slice has of a variable, in longer steps if it were too much.
+function part(a, num, words, limit) {
   const p = place({ shape: a.variables[num].shape }, words, limit);
   const product = (list) => list.reduce((x, y) => x * y, 1);
   while (product(p.count) > maxValues || !cheap(a, num, p)) {
@@ -221,6 +218,25 @@ export async function slice(a, num, words, limit, signal, { extremes = false, by
     p.count[widest] = Math.ceil(p.count[widest] / 2);
     p.step[widest] *= 2;
   }
+  return p;
+}
+
+/** ahead reads the blocks that several slices need with few requests: values then finds them in the cache. */
+export async function ahead(file, num, list, max, signal) {
+  const a = await archiveOf(file);
+  const v = a.blocked.get(num);
+  if (!v) return;
+  const numbers = [...new Set(list.flatMap((words) => neededBlocks(v, part(a, num, words.map(String), max))))].sort((x, y) => x - y);
+  if (numbers.length * v.full > a.cache.budget / 2) return;
+  await a.blocks(numbers.map((n) => a.blockOf(v, n)), signal, () => {});
+}
+
+/** slice answers as /api/values does. */
+export async function slice(a, num, words, limit, signal, { extremes = false, by } = {}) {
+  const { header } = a;
+  const v = header.vars[num];
+  if (v.type === "char") return characters(a, num, signal);
+  const p = part(a, num, words, limit);
   const pack = packing(v);
   const wanted = pack.type === "float" || sizes[pack.type] <= 2 ? Float32Array : Float64Array;
   let data, axes, at = null;

@@ -1,4 +1,5 @@
 // Animation through a dimension that the map or the series does not span.
+import { ahead } from "./api.js";
 import { $, make } from "./dom.js";
 import * as frames from "./frames.js";
 import { holds, kept } from "./slices.js";
@@ -194,12 +195,13 @@ export async function each(first, f, signal, use) {
       signal.throwIfAborted();
       n = next;
       bytes = Math.max(bytes, s.data?.byteLength ?? 1);
-      // A second ahead, within half of the budget.
-      const most = Math.max(1, Math.min(Math.ceil(1000 / period()), Math.floor(kept.budget / 2 / bytes)));
-      for (const k of frames.ahead(f, n, most)) {
-        if (reading.size >= atOnce) break;
-        if (!holds(...page.key(at(k)))) read(k);
-      }
+      // A second ahead, within half of the budget. Where many frames can share a request, half of that together.
+      const soon = frames.ahead(f, n, Math.max(1, Math.min(Math.ceil(1000 / period()), Math.floor(kept.budget / 2 / bytes))));
+      const missing = soon.filter((k) => !holds(...page.key(at(k))));
+      if (ahead && 2 * missing.length >= soon.length) {
+        ahead(file, variable.num, missing.map(at), page.key(words)[3], signal).catch(() => {}); // read has the error
+        missing.forEach(read);
+      } else if (!ahead) for (const k of missing.slice(0, Math.max(0, atOnce - reading.size))) read(k);
       if ((await use(n, s)) === false) break;
     }
   } finally {

@@ -51,6 +51,9 @@ export async function values(file, num, words, max, signal, { extremes, by } = {
   return out;
 }
 
+// ahead reads what several slices need with few requests, where that is possible: a server answers them one by one.
+export const ahead = null;
+
 // formats are those of downloads.
 export const formats = ["nc", "csv", "npy", "json"];
 
