@@ -1,12 +1,11 @@
 // The address of the page has all that it shows, so that it can be bookmarked and sent.
 import { key } from "./api.js";
-import * as palette from "./palette.js";
 
 const isLetter = (w) => w === "x" || w === "y";
 const ranges = ({ row, column, rows, columns }) => `${row}:${row + rows},${column}:${column + columns}`;
 
 // write returns the query of a state.
-export function write({ file, variable, words, point, part, along, by, palette: colours, low, high, more }) {
+export function write({ file, variable, words, point, part, along, by, more }) {
   const q = new URLSearchParams({ [key]: file });
   if (variable) q.set("var", variable.name);
   if (words.length > 0) q.set("at", words.join());
@@ -14,9 +13,6 @@ export function write({ file, variable, words, point, part, along, by, palette: 
   if (along) q.set("along", along);
   if (by) q.set("by", by);
   if (part) q.set("part", ranges(part));
-  if (colours !== palette.names[0]) q.set("palette", colours);
-  if (low !== "") q.set("from", low);
-  if (high !== "") q.set("to", high);
   for (const [name, value] of Object.entries(more)) q.set(name, value);
   return "?" + q.toString().replaceAll("%2C", ",").replaceAll("%2F", "/").replaceAll("%3A", ":");
 }
@@ -27,7 +23,6 @@ export function read(query) {
   const list = (name) => q.get(name)?.split(",").map((w) => (/^\d+$/.test(w) ? Number(w) : w));
   return q.get(key) ? {
     file: q.get(key), name: q.get("var"), words: list("at"), point: list("point"), along: q.get("along"), by: q.get("by"), part: q.get("part"),
-    palette: q.get("palette") ?? palette.names[0], low: q.get("from"), high: q.get("to"),
     more: Object.fromEntries(q),
   } : null;
 }
@@ -35,10 +30,10 @@ export function read(query) {
 // check returns the parts of what is wanted that a variable with some dimensions has, in a file
 // with some variables, and what is wrong with the others.
 export function check(wanted, v, dims, variables) {
-  const out = { words: null, point: null, part: null, along: null, by: null, spacing: null, palette: wanted.palette, low: wanted.low ?? "", high: wanted.high ?? "", problems: [] };
+  const out = { words: null, point: null, part: null, along: null, by: null, spacing: null, problems: [] };
   const shape = `${v.name}(${dims.map((d) => `${d.name}=${d.length}`).join(", ")})`;
   const index = (w, i) => Number.isInteger(w) && w < dims[i].length;
-  const { words, point, along, part, palette: colours } = wanted;
+  const { words, point, along, part } = wanted;
   if (words?.length === dims.length && words.every((w, i) => isLetter(w) || index(w, i)) && words.indexOf("x") === words.lastIndexOf("x") && words.indexOf("y") === words.lastIndexOf("y")) out.words = words;
   else if (words) out.problems.push(`at=${words.join()} is not a part of ${shape}`);
   if (point?.length === dims.length && point.every(index)) out.point = point;
@@ -55,10 +50,6 @@ export function check(wanted, v, dims, variables) {
     const within = (first, end, letter) => first < end && end <= dims[out.words?.indexOf(letter)]?.length;
     if (within(row, rows, "y") && within(column, columns, "x")) out.part = { row, column, rows: rows - row, columns: columns - column };
     else out.problems.push(`part=${part} is not a part of the map`);
-  }
-  if (colours && !palette.names.includes(colours)) {
-    out.palette = palette.names[0];
-    out.problems.push(`palette=${colours} is not one of ${palette.names.join(", ")}`);
   }
   return out;
 }

@@ -3,6 +3,7 @@ import * as address from "./address.js";
 import * as animation from "./animation.js";
 import * as api from "./api.js";
 import { $, make, table, visible } from "./dom.js";
+import * as colours from "./colours.js";
 import * as controls from "./controls.js";
 import * as download from "./download.js";
 import * as first from "./first.js";
@@ -50,7 +51,7 @@ function fail(e) {
 let marking = 0;
 function bookmark(push) {
   clearTimeout(marking);
-  const url = () => address.write({ ...state, palette: $("palette").value, low: $("low").value.trim(), high: $("high").value.trim(), more: { ...animation.settings(), ...point.settings(), ...(state.spacing && { spacing: state.spacing }) } });
+  const url = () => address.write({ ...state, more: { ...colours.settings(), ...animation.settings(), ...point.settings(), ...(state.spacing && { spacing: state.spacing }) } });
   if (push) history.pushState(null, "", url());
   else marking = setTimeout(() => history.replaceState(null, "", url()), 150);
 }
@@ -118,12 +119,10 @@ function note(problems) {
 async function choose(v, wanted, push) {
   animation.end();
   const dims = dimsOf(v);
-  const { problems, palette: colours, low, high, ...right } = address.check(wanted, v, dims, state.meta.variables);
+  const { problems, ...right } = address.check(wanted, v, dims, state.meta.variables);
   Object.assign(state, { variable: v, slice: null }, right);
   state.words ??= controls.propose(dims);
-  if (colours) $("palette").value = colours;
-  $("low").value = low;
-  $("high").value = high;
+  colours.show(wanted.more, problems);
   point.restore(wanted.more ?? {}, problems);
   $("readout").textContent = "";
   showAttributes(v);
@@ -193,6 +192,7 @@ async function load() {
   try {
     const s = await read(state.words, signal);
     state.slice = s;
+    await colours.prepare(signal);
     await showSlice(s, signal);
     if (s.shape && s.shape.length > 0) await point.load(signal);
     document.body.dataset.first ??= performance.now();
@@ -279,31 +279,11 @@ async function showSlice(s, signal) {
   if ($("blocks").open) storage.show(state.file, state.variable, state.words);
 }
 
-// limits returns the values of the first and the last colour that the user typed. Those that
-// are wrong have no effect, and a text tells why.
-function limits() {
-  const problems = [];
-  const value = (id) => {
-    const text = $(id).value.trim();
-    const wrong = text !== "" && !Number.isFinite(Number(text));
-    $(id).setAttribute("aria-invalid", wrong);
-    if (wrong) problems.push(`"${text}" is not a number`);
-    return text === "" || wrong ? undefined : Number(text);
-  };
-  const out = { low: value("low"), high: value("high") };
-  if ((out.low ?? state.slice.min ?? 0) >= (out.high ?? state.slice.max ?? 0) && (out.low ?? out.high) !== undefined) {
-    problems.push("the first value is not below the second");
-    out.low = out.high = undefined;
-  }
-  $("range-error").textContent = problems.join("; ");
-  return out;
-}
-
 function drawMap() {
   const { possible, scaled } = stretch.choose(state.slice.axes, state.spacing);
   $("spacing-row").hidden = !possible;
   $("spacing").checked = scaled.includes(true);
-  map.show(state.slice, { palette: $("palette").value, ...limits(), scaled }, state.point && ["y", "x"].map((w) => state.point[state.words.indexOf(w)]), state.part);
+  map.show(state.slice, { colours: colours.options(), scaled }, state.point && ["y", "x"].map((w) => state.point[state.words.indexOf(w)]), state.part);
 }
 
 // looked notes the part of the map that is shown, and tells which steps it has: s is the slice
@@ -383,7 +363,6 @@ function showAttributes(v) {
 }
 
 async function start() {
-  $("palette").append(...palette.names.map((n) => make("option", {}, n)));
   const page = (by) => {
     const i = state.words.findIndex((w, k) => typeof w === "number" && dimsOf(state.variable)[k].length > 1);
     if (i >= 0) controls.step(i, state.words[i] + by);
@@ -391,7 +370,15 @@ async function start() {
   map.start({ pick, page, look: looked, read: readPart });
   plots.start();
   animation.start({ state: () => state, read, key: (words) => [state.file, state.variable.num, words, longest()], show: showFrame, stopped, fail, changed: () => bookmark(false) });
-  point.start({ state: () => state, values, series: loadSeries, colours: () => ({ palette: $("palette").value, ...limits() }), changed: () => bookmark(false), step, fail });
+  colours.start({
+    state: () => state, read, fail,
+    changed() {
+      if (!state.slice) return;
+      if (state.slice.shape?.length === 2) drawMap();
+      bookmark(false);
+    },
+  });
+  point.start({ state: () => state, values, series: loadSeries, colours: colours.options, changed: () => bookmark(false), step, fail });
   summary.start({ state: () => state, fail });
   $("spacing").addEventListener("change", () => {
     state.spacing = $("spacing").checked ? "scale" : "index";
@@ -401,13 +388,6 @@ async function start() {
   download.start(() => state);
   save.start({ state: () => state, series: () => state.series });
   lines.start();
-  for (const id of ["palette", "low", "high"]) {
-    $(id).addEventListener("change", () => {
-      if (!state.slice) return;
-      drawMap();
-      bookmark(false);
-    });
-  }
   $("by").addEventListener("change", () => {
     state.by = $("by").value;
     bookmark(false);

@@ -10,7 +10,8 @@ import * as view from "./view.js";
 
 let slice = null; // answer of api.values for all rows and columns, with their numbers as all
 let detail = null; // the same for a part, in finer steps, or null
-let options = {}; // palette, low, high, and scaled of plane.js
+let options = {}; // colours of scale.js, and scaled of plane.js
+let colours = null; // of scale.js, those that are drawn
 let picked = null; // [row, column]
 let cursor = null;
 let shown = null; // the part that is shown, of view.js
@@ -48,6 +49,9 @@ export function start({ pick, page, look, read }) {
   c.addEventListener("keydown", key);
   new ResizeObserver(() => slice && draw()).observe($("map"));
 }
+
+// drawn returns the colours of the map.
+export const drawn = () => colours;
 
 // show draws a part of a slice, or all of it. A row and a column may be marked.
 export function show(s, o, mark, part) {
@@ -129,8 +133,9 @@ export function draw() {
   $("zoom-out").disabled = $("zoom-all").disabled = all;
   // One finger scrolls the page over a whole map, and moves a part.
   $("map-cursor").style.touchAction = all ? "pan-x pan-y" : "none";
-  const colours = scale.make({ palette: options.palette, ...range() });
+  colours = scale.of(slice, options.colours);
   plane.paint(g, box, source(), colours);
+  if (options.colours.contours) plane.contours(g, box, source(), shown, colours);
   plane.axes(g, box);
   titles();
   overlay();
@@ -143,11 +148,6 @@ function titles() {
   $("map-y").textContent = `${slice.axes[0].down ? "↓" : "↑"} ${up}`;
   $("map-x").textContent = `${across} →`;
   $("map-cursor").setAttribute("aria-label", `Map${slice.units ? ` in ${slice.units}` : ""}, across: ${across}, up: ${up}`);
-}
-
-// range returns the values of the first and the last colour.
-function range() {
-  return { low: options.low ?? slice.min ?? 0, high: options.high ?? slice.max ?? 0 };
 }
 
 // overlay marks the cursor and the chosen cell.
@@ -282,7 +282,7 @@ function describe(cell) {
   const s = detail && covers(detail, { row: cell[0], column: cell[1], rows: 1, columns: 1 }) ? detail : slice;
   const [row, column] = s.axes.map((a, k) => cellOf(a, cell[k]));
   const v = s.data[row * s.shape[1] + column];
-  const value = v !== v ? "missing" : `${exact(v, s.type)}${s.units ? " " + s.units : ""}`;
+  const value = v !== v ? "missing" : `${exact(v, s.type)}${s.units ? " " + s.units : ""}${colours?.word(v) ? ` (${colours.word(v)})` : ""}`;
   const at = s.places ?? s.axes.map((a, k) => ({ text: (r, c) => coordinate(a, k === 0 ? r : c) }));
   const index = (a, i) => `${a.name}[${a.start + i * a.step}]`;
   $("readout").textContent = `${value} at ${at.map((p) => p.text(row, column)).join(", ")} — ${index(s.axes[0], row)}, ${index(s.axes[1], column)}`;

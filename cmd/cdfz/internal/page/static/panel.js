@@ -91,7 +91,7 @@ export function panel(id, chosen = () => {}) {
     show(s, o, label) {
       slice = s;
       scaled = o.scaled;
-      colours = scales.make({ palette: o.palette, low: o.low ?? s.min ?? 0, high: o.high ?? s.max ?? 0 });
+      colours = scales.of(s, { ...o, held: undefined });
       shown = { ...view.whole(s.all) };
       cell = null;
       const [up, across] = s.axes.map((a) => title(a));

@@ -1,6 +1,7 @@
 // The plane: a slice as cells of equal size, in the order of its coordinates. A box is the place of
 // the cells in pixels of a canvas, and shown a part of view.js.
 import { cellOf, ticks } from "./axes.js";
+import * as lines from "./contours.js";
 import { css } from "./format.js";
 import * as palette from "./palette.js";
 import { packed } from "./scale.js";
@@ -62,6 +63,25 @@ export function paint(g, box, source, colours) {
     }
   }
   g.putImageData(image, box.x, box.y);
+}
+
+// contours draws those of the part that is shown.
+export function contours(g, box, source, shown, colours) {
+  const [y, x] = source.axes;
+  const of = [cellOf(y, shown.row), cellOf(y, shown.row + shown.rows - 1) + 1, cellOf(x, shown.column), cellOf(x, shown.column + shown.columns - 1) + 1];
+  const middle = (a, i) => a.start + (i + 0.5) * a.step;
+  const forward = (row, column, out) => {
+    const down = box.along[0].place(middle(y, row));
+    out[0] = box.x + box.along[1].place(middle(x, column)) * box.w;
+    out[1] = box.y + (box.flip ? 1 - down : down) * box.h;
+    return true; // the box cuts off what is outside
+  };
+  g.save();
+  g.beginPath();
+  g.rect(box.x, box.y, box.w, box.h);
+  g.clip();
+  lines.draw(g, source, of, colours, forward, Infinity, box.scale);
+  g.restore();
 }
 
 // axes draws the frame and the ticks.

@@ -2,6 +2,7 @@
 import { $ } from "./dom.js";
 import * as download from "./download.js";
 import * as lines from "./lines.js";
+import * as map from "./map.js";
 import { crop, ranges } from "./part.js";
 import * as plots from "./plots.js";
 
@@ -29,7 +30,7 @@ export function update(state, drawn, later = false) {
     const part = flat ? state.part : null;
     if (slice.shape?.length > 0) {
       const s = values(state);
-      plots.histogram(s, variable);
+      plots.histogram(s, variable, flat ? map.drawn() : null);
       $("hist-what").textContent = `of ${part ? "the part of the map" : flat ? "the map" : "the series"}${s.axes.some((a) => a.step > 1) ? ", a sample" : ""}`;
     }
     download.propose();

@@ -2,7 +2,7 @@
 import { blocks } from "./api.js";
 import { $, make, table } from "./dom.js";
 import { css, size } from "./format.js";
-import * as palette from "./palette.js";
+import { make as colours, rgb } from "./scale.js";
 
 // show describes the blocks of a variable. Those that hold a part of the slice of words
 // are marked.
@@ -67,11 +67,10 @@ function draw(canvas, listed, needed) {
   g.scale(scale, scale);
   const ratios = listed.map((b) => Math.log(b.raw / Math.max(1, b.stored)));
   const [low, high] = [Math.min(...ratios), Math.max(...ratios)];
-  const colours = palette.table("cividis");
+  const { pixels, place } = colours({ palette: "cividis", low, high });
   listed.forEach((b, i) => {
     const x = (i % columns) * side, y = Math.floor(i / columns) * side;
-    const c = 3 * palette.place(ratios[i], low, high);
-    g.fillStyle = `rgb(${colours[c]}, ${colours[c + 1]}, ${colours[c + 2]})`;
+    g.fillStyle = rgb(pixels[place(ratios[i])]);
     g.fillRect(x + 1, y + 1, side - 2, side - 2);
     if (needed.has(b)) {
       g.strokeStyle = css("--ink");
