@@ -55,7 +55,7 @@ func TestJudgePageColours(t *testing.T) {
 	b.view(s, "?file=c.nc&var=both&at=0,y,x")
 	require.Equal(t, "Blue to red, with the middle at 0, because values are on both sides.", b.text("bar-note"))
 	require.Equal(t, "Colours from -200 to 399", label())
-	require.Equal(t, "241,241,241", colour(6, 20), "0")
+	require.Equal(t, "241,240,239", colour(6, 20), "0")
 	b.shot("diverging")
 	// The range of all times, once read, is that of each.
 	requests := b.requests()

@@ -268,7 +268,7 @@ func TestJudgePageSharp(t *testing.T) {
 	}
 	s := serveOn(t, generated(t, map[string]string{"x.nc": fmt.Sprintf("netcdf x { dimensions: y = %d ; x = %d ; variables: short a(y, x) ; data: a = %s ; }", rows, columns, strings.Join(values, ", "))}))
 	b := openBrowser(t, 1000, 900)
-	b.view(s, "?file=x.nc&var=a&at=y,x&point=20,1201")
+	b.view(s, "?file=x.nc&var=a&at=y,x&point=20,1201&range=all")
 	require.Equal(t, "no missing; the map shows every 3rd x", b.text("missing"))
 	require.Contains(t, b.text("readout"), "y[20], x[1200]")
 	b.do(chromedp.Focus(chromedp.CSS("#map-cursor")), chromedp.KeyEvent("+"))
@@ -278,17 +278,16 @@ func TestJudgePageSharp(t *testing.T) {
 	require.Equal(t, "99 at 20, 1201 — y[20], x[1201]", b.text("readout"))
 	// Every index in the row of the value has its colour.
 	require.Zero(t, eval[int](b, `(async () => {
-  const palette = await import("./palette.js");
+  const scale = await import("./scale.js");
   const c = document.getElementById("map-canvas");
   const { x, y, w, h, flip } = JSON.parse(c.dataset.box), v = JSON.parse(c.dataset.view);
   const down = flip ? v.rows - 1 - (20 - v.row) : 20 - v.row;
-  const colours = palette.table("viridis");
+  const colours = scale.make({ palette: "viridis", low: 0, high: 99 });
   let wrong = 0;
   for (let px = 0; px < w; px++) {
     const p = c.getContext("2d").getImageData(x + px, y + Math.floor(((down + 0.5) * h) / v.rows), 1, 1).data;
     const column = v.column + Math.floor(((px + 0.5) * v.columns) / w);
-    const from = 3 * palette.place(column === 1201 ? 99 : column %% 7, 0, 99);
-    if ([0, 1, 2].some((k) => p[k] !== colours[from + k])) wrong++;
+    if (scale.packed(p, 0) !== colours.pixels[colours.place(column === 1201 ? 99 : column %% 7)]) wrong++;
   }
   return wrong;
 })()`))
@@ -335,7 +334,7 @@ func TestJudgePageAddress(t *testing.T) {
 	b.after(func() { eval[bool](b, `history.back() ?? true`) })
 	require.Equal(t, first, state())
 	for query, problem := range map[string]string{
-		"&palette=rainbow":           "palette=rainbow is not one of viridis, cividis, greys",
+		"&palette=rainbow":           "palette=rainbow is not one of auto, viridis, cividis, magma, inferno, plasma, greys, bluered, purpleorange, twilight, perhaps with _r",
 		"&along=t":                   "along=t is not a dimension of a(z=4, y=20, x=30)",
 		"&at=0,y,x&part=0:21,0:30":   "part=0:21,0:30 is not a part of the map",
 		"&at=0,y,x&part=5:5,0:30":    "part=5:5,0:30 is not a part of the map",
