@@ -172,6 +172,7 @@ func TestJudgePage(t *testing.T) {
 		b.do(chromedp.Click(chromedp.CSS(`#tree a[data-file="coads_climatology.cdf"]`)))
 	})
 	require.Equal(t, "SEA SURFACE TEMPERATURE", eval[string](b, `document.getElementById("title").textContent`))
+	b.do(chromedp.Click(chromedp.CSS("#coast"))) // lines and land would hide cells
 
 	// Every cell of the first map and of the one of July, which is seven steps away.
 	pixels := func(month int) {
@@ -236,7 +237,7 @@ func TestJudgePage(t *testing.T) {
 	b.after(func() { b.do(chromedp.Click(chromedp.CSS(`#tree a[data-file="land/etopo60.cdf"]`))) })
 	require.Equal(t, "land/etopo60.cdf", eval[string](b, `document.getElementById("path").textContent`))
 	b.shot("etopo")
-	b.do(chromedp.EmulateViewport(360, 740, chromedp.EmulateMobile), chromedp.Navigate(s.at+"/page/?file=coads_climatology.cdf&var=AIRT&at=6,y,x&point=6,45,80"))
+	b.do(chromedp.EmulateViewport(360, 740, chromedp.EmulateMobile), chromedp.Navigate(s.at+"/page/?file=coads_climatology.cdf&var=AIRT&at=6,y,x&point=6,45,80&coast=0"))
 	b.until(`document.body.dataset.ready === "1"`)
 	require.Equal(t, "AIR TEMPERATURE", eval[string](b, `document.getElementById("title").textContent`))
 	for _, id := range []string{"get", "lines", "blocks", "attributes"} {
@@ -308,7 +309,7 @@ func TestJudgePageZoom(t *testing.T) {
 	require.NoError(t, err, string(out))
 	s := serveOn(t, dir)
 	b := openBrowser(t, 1000, 900)
-	b.do(chromedp.Navigate(s.at + "/page/?file=grid.nc&var=temp&at=y,x&point=3,4"))
+	b.do(chromedp.Navigate(s.at + "/page/?file=grid.nc&var=temp&at=y,x&point=3,4&projection=cells"))
 	b.until(`document.body.dataset.ready === "1"`)
 	readout := func() string { return eval[string](b, `document.getElementById("readout").textContent`) }
 	require.Equal(t, "1094 at 44°N, 8.25°E — y[3], x[4]", readout())

@@ -29,7 +29,7 @@ func TestJudgeViewer(t *testing.T) {
 	s := serveOn(t, archives)
 	b := openBrowser(t, 1280, 900)
 	b.view(s, "?file=coads.nc&var=SST&at=6,y,x&point=6,45,80")
-	b.until(`Boolean(document.getElementById("series")?.dataset.values)`)
+	b.until(`Boolean(document.getElementById("series")?.dataset.values) && document.getElementById("map-canvas").dataset.coast === "true"`)
 	shown := func() []string {
 		return eval[[]string](b, `["title", "subtitle", "stats", "missing", "value-0"].map((id) => document.getElementById(id).textContent).
   concat(document.getElementById("series").dataset.values, document.getElementById("map-canvas").toDataURL())`)
@@ -52,7 +52,7 @@ func TestJudgeViewer(t *testing.T) {
 	defer data.Close()
 	file := data.URL + "/coads.nc.cdfz"
 	b.do(chromedp.Navigate(pages.URL + "/?url=" + file + "&var=SST&at=6,y,x&point=6,45,80"))
-	b.until(`Boolean(document.getElementById("series")?.dataset.values)`)
+	b.until(`Boolean(document.getElementById("series")?.dataset.values) && document.getElementById("map-canvas").dataset.coast === "true"`)
 	require.Equal(t, want, shown())
 	// Two open the archive, one is for the map, and the series needs one or two.
 	require.LessOrEqual(t, requests.Load(), int64(5))

@@ -43,6 +43,22 @@ export const key = "url";
 export const base = "";
 export const escape = (path) => path;
 
+const scripts = new Map(); // promises of files that are only sometimes needed
+
+/** resource reads such a file, by its name without .js. Pages from file:// can fetch nothing, so it is a script. */
+export function resource(name) {
+  if (!scripts.has(name)) {
+    scripts.set(name, new Promise((resolve, reject) => {
+      const script = document.createElement("script");
+      script.src = `${name}.js`;
+      script.onload = () => resolve(globalThis.cdfzResources[name]);
+      script.onerror = () => reject(new SourceError(`${name}.js cannot be read`));
+      document.head.append(script);
+    }));
+  }
+  return scripts.get(name);
+}
+
 /** catalog lists what is open. */
 export async function catalog() {
   const datasets = [];
@@ -232,7 +248,7 @@ export async function ahead(file, num, list, max, signal) {
 }
 
 /** slice answers as /api/values does. */
-export async function slice(a, num, words, limit, signal, { extremes = false, by } = {}) {
+export async function slice(a, num, words, limit, signal, { extremes = false, by, bare = false } = {}) {
   const { header } = a;
   const v = header.vars[num];
   if (v.type === "char") return characters(a, num, signal);
@@ -246,7 +262,8 @@ export async function slice(a, num, words, limit, signal, { extremes = false, by
     const here = at !== null && i === only;
     if (here) axis.at = at;
     const of = by !== undefined && i === p.order[0] ? by : coords.get(dim);
-    if (of !== undefined) await readAxis(a, axis, of, p, v, dim, here ? at : null, signal);
+    if (bare && p.order.includes(i)) axis.values = [];
+    else if (of !== undefined) await readAxis(a, axis, of, p, v, dim, here ? at : null, signal);
     else axis.values = here ? at.map(Number) : Array.from({ length: p.count[i] }, (_, k) => axis.start + k * axis.step);
     return axis;
   }));

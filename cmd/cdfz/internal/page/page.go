@@ -86,7 +86,7 @@ func (h *Handler) Static(w http.ResponseWriter, r *http.Request, name string) {
 	head.Set("Referrer-Policy", "no-referrer")
 	head.Set("Cache-Control", "no-cache") // a newer server has a newer page
 	head.Set("ETag", tag)
-	if kind := map[string]string{".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".html": "text/html; charset=utf-8"}[path.Ext(name)]; kind != "" {
+	if kind := map[string]string{".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".html": "text/html; charset=utf-8", ".json": "application/json"}[path.Ext(name)]; kind != "" {
 		head.Set("Content-Type", kind)
 	} else {
 		head.Set("Content-Type", "text/plain; charset=utf-8")

@@ -18,11 +18,10 @@ import (
 )
 
 const (
-	// defaultLength and maxLength bound the values along an axis. Longer ones are read in
-	// steps.
+	// defaultLength bounds the values along an axis, unless the request has another limit. Longer
+	// ones are read in steps.
 	defaultLength = 1024
-	maxLength     = 8192
-	// maxValues bounds the values of an answer.
+	// maxValues bounds the values of an answer, and so those along an axis: the cells of a mesh have only one.
 	maxValues = 1 << 20
 	// maxWork bounds the decoded bytes of the blocks that an answer needs.
 	maxWork = 2 << 30
@@ -39,6 +38,8 @@ const (
 //
 // The axis of a series has the values of the coordinate variable of its dimension, or those of the
 // variable by, which has this dimension and no other than the series' variable.
+//
+// With bare=1, the axes have no values, which only double what a mesh needs.
 //
 // A series that is longer than the limit is read in steps. With extremes=1, it is read
 // completely, if the limits of the server allow that, and the answer has the smallest and
@@ -86,8 +87,8 @@ func (h *Handler) values(w http.ResponseWriter, r *http.Request, f *File) error 
 	}
 	limit := int64(defaultLength)
 	if s := r.FormValue("max"); s != "" {
-		if limit, err = strconv.ParseInt(s, 10, 64); err != nil || limit < 1 || limit > maxLength {
-			return badf("max: expected a number from 1 to %d, found %.80q", maxLength, s)
+		if limit, err = strconv.ParseInt(s, 10, 64); err != nil || limit < 1 || limit > maxValues {
+			return badf("max: expected a number from 1 to %d, found %.80q", maxValues, s)
 		}
 	}
 	header := f.Header()
@@ -105,6 +106,7 @@ func (h *Handler) values(w http.ResponseWriter, r *http.Request, f *File) error 
 		}
 	}
 	array := f.Array(num)
+	p.bare = r.FormValue("bare") == "1"
 	p.coarsen(array)
 	packing, _ := cf.NewPacking(v) // one that is wrong has no effect
 	out := &slice{Type: "float64", Shape: []int{}, Axes: []axis{}, Fixed: []axis{}}
@@ -143,6 +145,7 @@ type place struct {
 	words  []string // x, y or the index
 	length []int64  // indices from the start on; the selection may skip some
 	at     []int64  // indices of the only dimension, if they have no constant step
+	bare   bool     // axes without values
 	by     *int     // number of the variable with the coordinates of the only dimension
 }
 
@@ -279,6 +282,9 @@ func (p *place) addAxes(ctx context.Context, f *File, v *cdf3.Var, out *slice) e
 		if p.by != nil && i == p.order[0] {
 			num, ok = *p.by, true
 		}
+		if p.bare && slices.Contains(p.order, i) {
+			ok = false
+		}
 		if ok {
 			if err := a.read(ctx, f, num, p.of(header, v, num), slices.Index(header.Vars[num].DimIDs, dim)); err != nil {
 				return err
@@ -287,7 +293,7 @@ func (p *place) addAxes(ctx context.Context, f *File, v *cdf3.Var, out *slice) e
 			for _, k := range a.At {
 				a.Values = append(a.Values, number(k))
 			}
-		} else {
+		} else if !p.bare || !slices.Contains(p.order, i) {
 			for k := range p.sel.Count[i] {
 				a.Values = append(a.Values, number(a.Start+k*a.Step))
 			}

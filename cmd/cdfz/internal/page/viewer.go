@@ -49,6 +49,18 @@ func Viewer() (map[string][]byte, error) {
 		return nil, err
 	}
 	out["gifenc-license.txt"] = license
+	for _, name := range []string{"land-110m", "land-50m"} {
+		b, err := static.ReadFile("static/vendor/" + name + ".json")
+		if err != nil {
+			return nil, err
+		}
+		// A script, because pages from file:// can load nothing else.
+		out[name+".js"] = fmt.Appendf(nil, "(globalThis.cdfzResources ??= {})[%q] = %s;\n", name, bytes.TrimSpace(b))
+	}
+	if license, err = static.ReadFile("static/vendor/world-atlas-license.txt"); err != nil {
+		return nil, err
+	}
+	out["world-atlas-license.txt"] = license
 	for _, name := range []string{"style.css", "uplot.css", "uplot.js", "uplot-license.txt"} {
 		b, err := static.ReadFile("static/" + name)
 		if err != nil {
@@ -73,6 +85,6 @@ func Viewer() (map[string][]byte, error) {
 		}
 		index = bytes.Replace(index, []byte(from), []byte(to), 1)
 	}
-	out["index.html"] = footer.ReplaceAll(index, []byte(`<footer>Made by cdfz, which needs no server. Lines drawn by uPlot (<a href="uplot-license.txt">licence</a>), GIF by gifenc (<a href="gifenc-license.txt">licence</a>), Zstandard by fzstd (<a href="fzstd-license.txt">licence</a>)</footer>`))
+	out["index.html"] = footer.ReplaceAll(index, []byte(`<footer>Made by cdfz, which needs no server. Lines drawn by uPlot (<a href="uplot-license.txt">licence</a>), coasts of Natural Earth by world-atlas (<a href="world-atlas-license.txt">licence</a>), Zstandard by fzstd (<a href="fzstd-license.txt">licence</a>)</footer>`))
 	return out, nil
 }

@@ -19,6 +19,11 @@ async function answer(path, signal) {
   return r;
 }
 
+// resource reads a file of the page that is only sometimes needed, by its name without .json.
+export async function resource(name) {
+  return (await answer(`page/vendor/${name}.json`)).json();
+}
+
 // catalog lists a folder.
 export async function catalog(folder) {
   return (await answer(`catalog${folder === "" ? "" : "/" + escape(folder)}${folder === "" ? ".json" : "/catalog.json"}`)).json();
@@ -37,11 +42,12 @@ export async function blocks(file, num) {
 // values reads a slice or a series: words are an index, x or y for each dimension. The
 // data of the result are a Float32Array or a Float64Array in which missing values are NaN.
 // With extremes, a series that is too long has the smallest and the largest value of each run.
-// by is the number of the variable with its coordinates, if that is not the usual one.
-export async function values(file, num, words, max, signal, { extremes, by } = {}) {
+// by is the number of the variable with its coordinates, if that is not the usual one. bare leaves coordinates out.
+export async function values(file, num, words, max, signal, { extremes, by, bare } = {}) {
   const query = new URLSearchParams({ var: num, at: words.join(","), max });
   if (extremes) query.set("extremes", "1");
   if (by !== undefined) query.set("by", by);
+  if (bare) query.set("bare", "1");
   const r = await answer(`api/values/${escape(file)}?${query}`, signal);
   if (r.headers.get("Content-Type").startsWith("application/json")) return r.json();
   const buffer = await r.arrayBuffer();

@@ -2,10 +2,14 @@
 import { $, make } from "./dom.js";
 import { goTo } from "./goto.js";
 
-// propose returns the words of a first slice: longitude and latitude, or the last two
-// dimensions with more than one index, heights and depths upright.
-export function propose(dims) {
+// propose returns the words of a first slice: the dimension along which there are cells of a mesh or points, longitude and
+// latitude, or the last two dimensions with more than one index, heights and depths upright.
+export function propose(dims, along) {
   const words = dims.map(() => 0);
+  if (along >= 0) {
+    words[along] = "x";
+    return words;
+  }
   const free = dims.map((_, i) => i).filter((i) => dims[i].length > 1);
   let x = free.findLast((i) => dims[i].axis === "X");
   let y = free.findLast((i) => dims[i].axis === "Y" && i !== x);

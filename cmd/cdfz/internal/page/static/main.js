@@ -6,8 +6,10 @@ import { $, make, table, visible } from "./dom.js";
 import * as colours from "./colours.js";
 import * as controls from "./controls.js";
 import * as download from "./download.js";
+import * as earth from "./earth.js";
 import * as first from "./first.js";
 import { coordinate, every, exact, size } from "./format.js";
+import * as geometry from "./geometry.js";
 import * as lines from "./lines.js";
 import * as map from "./map.js";
 import * as observations from "./observations.js";
@@ -29,8 +31,9 @@ import * as variables from "./variables.js";
 // variable, and point the indices of the chosen cell, as words without letters. part is that
 // of the map (null: all), along the name of the chosen dimension of series, and by that of the
 // variable with their coordinates. spacing is "scale" or "index" for axes of the map to scale or with
-// cells of equal size, or null for what is usual.
-const state = { file: "", meta: null, variable: null, words: [], point: null, part: null, along: null, by: null, spacing: null, seriesWords: null, slice: null, series: null };
+// cells of equal size, or null for what is usual. projection is that which was chosen (null: the usual one),
+// eye what it shows of the earth (null: all), and coast whether there are coastlines.
+const state = { file: "", meta: null, variable: null, words: [], point: null, part: null, along: null, by: null, spacing: null, projection: null, eye: null, coast: true, seriesWords: null, slice: null, series: null };
 let request = null; // the last request for a slice
 
 // maxSeries is the number of values of a series.
@@ -51,7 +54,7 @@ function fail(e) {
 let marking = 0;
 function bookmark(push) {
   clearTimeout(marking);
-  const url = () => address.write({ ...state, more: { ...colours.settings(), ...animation.settings(), ...point.settings(), ...(state.spacing && { spacing: state.spacing }) } });
+  const url = () => address.write({ ...state, more: { ...colours.settings(), ...animation.settings(), ...point.settings(), ...earth.settings(state), ...(state.spacing && { spacing: state.spacing }) } });
   if (push) history.pushState(null, "", url());
   else marking = setTimeout(() => history.replaceState(null, "", url()), 150);
 }
@@ -62,6 +65,7 @@ async function open(file, wanted = {}, push = true) {
   request?.abort();
   animation.end();
   slices.clear();
+  geometry.clear();
   $("message").hidden = true;
   note([]);
   try {
@@ -121,7 +125,8 @@ async function choose(v, wanted, push) {
   const dims = dimsOf(v);
   const { problems, ...right } = address.check(wanted, v, dims, state.meta.variables);
   Object.assign(state, { variable: v, slice: null }, right);
-  state.words ??= controls.propose(dims);
+  Object.assign(state, earth.check(wanted.more ?? {}, problems));
+  state.words ??= controls.propose(dims, geometry.along(state.meta, v));
   colours.show(wanted.more, problems);
   point.restore(wanted.more ?? {}, problems);
   $("readout").textContent = "";
@@ -150,7 +155,7 @@ function changed(words, axes) {
   animation.end();
   state.words = words;
   if (axes) {
-    state.point = state.part = null;
+    state.point = state.part = state.eye = null;
     showControls();
   } else animation.move(words);
   bookmark(false);
@@ -220,10 +225,14 @@ const longest = () => (state.words.includes("y") ? map.maxCells : maxSeries);
 
 // read reads a slice: words are those of the state, or have ranges.
 async function read(words, signal) {
+  const found = geometry.find(state.meta, state.variable, words);
+  const row = await geometry.row(state.file, state.meta, state.variable, words, found, signal);
+  if (row) return row;
   const s = await values(words, longest(), signal);
   if (s.shape?.length !== 2) return s;
   s.all = s.axes.map((a) => state.meta.dimensions[a.dim].length);
-  s.places = await places(words, signal);
+  s.geo = await geometry.ofSlice(state.file, state.meta, state.variable, words, s, found);
+  s.places = s.geo && s.geo.kind !== "grid" ? geometry.texts(s.geo, s.shape[1]) : await places(words, signal);
   return s;
 }
 
@@ -280,17 +289,19 @@ async function showSlice(s, signal) {
 }
 
 function drawMap() {
-  const { possible, scaled } = stretch.choose(state.slice.axes, state.spacing);
+  const shape = earth.options(state.slice, state);
+  const { possible, scaled } = shape.projection === "cells" ? stretch.choose(state.slice.axes, state.spacing) : { possible: false, scaled: [] };
   $("spacing-row").hidden = !possible;
   $("spacing").checked = scaled.includes(true);
-  map.show(state.slice, { colours: colours.options(), scaled }, state.point && ["y", "x"].map((w) => state.point[state.words.indexOf(w)]), state.part);
+  const mark = state.point && ["y", "x"].map((w) => state.point[state.words.indexOf(w)] ?? 0);
+  map.show(state.slice, { colours: colours.options(), scaled, ...shape }, mark, state.part, state.eye);
 }
 
 // looked notes the part of the map that is shown, and tells which steps it has: s is the slice
 // that is drawn.
-function looked(part, s) {
-  if (JSON.stringify(part) !== JSON.stringify(state.part)) {
-    state.part = part;
+function looked(part, s, eye) {
+  if (JSON.stringify([part, eye]) !== JSON.stringify([state.part, state.eye])) {
+    Object.assign(state, { part, eye });
     bookmark(false);
   }
   shown.update(state, s, animation.plays());
@@ -320,16 +331,17 @@ async function loadSeries(signal) {
   const free = dims.map((_, i) => i).filter((i) => dims[i].length > 1);
   const along = free.find((i) => dims[i].name === state.along) ??
     free.find((i) => dims[i].axis === "T") ?? free.find((i) => typeof state.words[i] === "number") ?? state.words.indexOf("x");
-  $("series-table").hidden = !state.point;
+  const only = state.point ?? (free.length === 1 && !state.words.includes("y") ? state.words : null); // all is on its series
+  $("series-table").hidden = !only;
   $("along").replaceChildren(...free.map((i) => make("option", { value: i, selected: i === along }, dims[i].name)));
-  if (!state.point) {
+  if (!only) {
     $("series-where").textContent = "click a point of the map";
     $("series-by").hidden = true;
     plots.clearLine();
     state.series = null;
     return;
   }
-  state.seriesWords = state.words.map((w, i) => (i === along ? "x" : typeof w === "number" ? w : state.point[i]));
+  state.seriesWords = state.words.map((w, i) => (i === along ? "x" : typeof w === "number" ? w : only[i]));
   const s = await showSeries(state.seriesWords, signal);
   $("series").dataset.values = s.shape[0] <= maxSeries ? JSON.stringify(Array.from(s.data)) : "";
 }
@@ -368,8 +380,14 @@ async function start() {
     if (i >= 0) controls.step(i, state.words[i] + by);
   };
   map.start({ pick, page, look: looked, read: readPart });
+  earth.start((changes) => {
+    Object.assign(state, changes);
+    if (changes.projection) state.eye = state.part = null;
+    if (state.slice) drawMap();
+    bookmark(false);
+  });
   plots.start();
-  animation.start({ state: () => state, read, key: (words) => [state.file, state.variable.num, words, longest()], show: showFrame, stopped, fail, changed: () => bookmark(false) });
+  animation.start({ state: () => state, read, key: (words) => geometry.request(state.file, state.meta, state.variable, words) ?? [state.file, state.variable.num, words, longest()], show: showFrame, stopped, fail, changed: () => bookmark(false) });
   colours.start({
     state: () => state, read, fail,
     changed() {

@@ -4,14 +4,19 @@ import { cellOf, title } from "./axes.js";
 import * as bar from "./bar.js";
 import { $ } from "./dom.js";
 import { coordinate, exact } from "./format.js";
-import * as plane from "./plane.js";
+import * as globe from "./globe.js";
+import { cellAt as planeCell, placeOf as planePlace } from "./plane.js";
+import * as projection from "./projection.js";
 import * as scale from "./scale.js";
+import * as stage from "./stage.js";
 import * as view from "./view.js";
 
 let slice = null; // answer of api.values for all rows and columns, with their numbers as all
 let detail = null; // the same for a part, in finer steps, or null
-let options = {}; // colours of scale.js, and scaled of plane.js
+let options = {}; // colours of scale.js, projection, coast, and scaled of plane.js
 let colours = null; // of scale.js, those that are drawn
+let eye = null; // what a projection shows, of projection.js, or null for the plane of cells
+let picture = null; // what stage.js has drawn
 let picked = null; // [row, column]
 let cursor = null;
 let shown = null; // the part that is shown, of view.js
@@ -30,7 +35,7 @@ let refine = async () => null;
 
 // start connects the map to functions: pick is called with the row and the column of a chosen
 // cell, page with the direction in which to step through the first other dimension, and
-// look when another part or another slice is shown. read reads a part of the slice.
+// look when another part or another slice is shown, with the view of a projection. read reads a part of the slice.
 export function start({ pick, page, look, read }) {
   onPick = pick;
   onPage = page;
@@ -45,16 +50,17 @@ export function start({ pick, page, look, read }) {
   c.addEventListener("wheel", wheel, { passive: false });
   $("zoom-in").addEventListener("click", () => zoomBy(0.5));
   $("zoom-out").addEventListener("click", () => zoomBy(2));
-  $("zoom-all").addEventListener("click", () => look(view.whole(slice.all)));
+  $("zoom-all").addEventListener("click", lookAtAll);
   c.addEventListener("keydown", key);
   new ResizeObserver(() => slice && draw()).observe($("map"));
+  stage.start(() => slice && draw());
 }
 
 // drawn returns the colours of the map.
 export const drawn = () => colours;
 
-// show draws a part of a slice, or all of it. A row and a column may be marked.
-export function show(s, o, mark, part) {
+// show draws a part of a slice, or all of it, or what a view of a projection shows. A row and a column may be marked.
+export function show(s, o, mark, part, wanted) {
   if (s !== slice) {
     cancel();
     detail = null;
@@ -63,7 +69,13 @@ export function show(s, o, mark, part) {
   options = o;
   picked = mark;
   cursor = null;
-  look(part ?? view.whole(s.all));
+  if (o.projection === "cells") {
+    eye = null;
+    look(part ?? view.whole(s.all));
+  } else {
+    shown = view.whole(s.all);
+    turn(wanted ? { ...all(), ...wanted } : all());
+  }
   if (mark) describe(mark);
 }
 
@@ -108,7 +120,7 @@ function sharpen() {
     }
     draw();
     if (cursor ?? picked) describe(cursor ?? picked);
-    onLook(isWhole() ? null : shown, source());
+    onLook(isWhole() ? null : shown, source(), isWhole() ? null : eye);
   }, pause);
   waiting = { abort, timer };
 }
@@ -120,7 +132,8 @@ export function draw() {
   const width = $("map").clientWidth;
   if (width < 50) return;
   const g = canvas.getContext("2d", { willReadFrequently: true });
-  const layout = plane.layout(g, slice, source(), shown, width, ratio, options.scaled);
+  const what = { slice, source: source(), shown, name: options.projection, eye, coast: options.coast, scaled: options.scaled, contours: options.colours.contours };
+  const layout = stage.sizes(g, what, width, ratio);
   box = layout.box;
   for (const c of [canvas, $("map-cursor")]) {
     c.width = Math.round(width * ratio);
@@ -129,14 +142,15 @@ export function draw() {
   }
   canvas.dataset.box = JSON.stringify(box);
   canvas.dataset.view = JSON.stringify(shown);
-  const all = isWhole();
-  $("zoom-out").disabled = $("zoom-all").disabled = all;
-  // One finger scrolls the page over a whole map, and moves a part.
-  $("map-cursor").style.touchAction = all ? "pan-x pan-y" : "none";
+  const whole = isWhole();
+  $("zoom-out").disabled = eye ? eye.zoom <= 1 : whole;
+  $("zoom-all").disabled = whole;
+  // One finger scrolls the page over a whole map, and moves a part, and turns a globe.
+  $("map-cursor").style.touchAction = whole && options.projection !== "globe" ? "pan-x pan-y" : "none";
+  canvas.dataset.eye = JSON.stringify(eye);
   colours = scale.of(slice, options.colours);
-  plane.paint(g, box, source(), colours);
-  if (options.colours.contours) plane.contours(g, box, source(), shown, colours);
-  plane.axes(g, box);
+  picture = stage.draw(g, box, what, colours);
+  canvas.dataset.coast = picture.coast;
   titles();
   overlay();
   bar.draw(colours, slice.units);
@@ -144,6 +158,11 @@ export function draw() {
 
 // titles names the axes.
 function titles() {
+  if (eye) {
+    $("map-y").textContent = $("map-x").textContent = "";
+    $("map-cursor").setAttribute("aria-label", `Map${slice.units ? ` in ${slice.units}` : ""}, ${projection.titles[options.projection]}`);
+    return;
+  }
   const [up, across] = [title(source().axes[0], shown.row, shown.rows), title(source().axes[1], shown.column, shown.columns)];
   $("map-y").textContent = `${slice.axes[0].down ? "↓" : "↑"} ${up}`;
   $("map-x").textContent = `${across} →`;
@@ -157,7 +176,7 @@ function overlay() {
   g.clearRect(0, 0, c.width, c.height);
   for (const [cell, colour] of [[picked, "#d62a1e"], [cursor, "#000000"]]) {
     if (!cell) continue;
-    const place = plane.placeOf(box, source(), shown, cell);
+    const place = eye ? globe.placeOf(source().geo, picture.p, box, numberOf(cell)) : planePlace(box, source(), shown, cell);
     if (!place) continue;
     const { x: px, y: py, r } = place;
     for (const [width, style] of [[4, "#ffffff"], [2, colour]]) {
@@ -178,13 +197,30 @@ function overlay() {
   }
 }
 
-// placeAt returns the row and the column at a pointer, with fractions, or null.
-function placeAt(e) {
-  if (!slice) return null;
+// pixelAt returns the pixel of the box at a pointer.
+function pixelAt(e) {
   const r = $("map-cursor").getBoundingClientRect();
-  const px = Math.floor((e.clientX - r.left) * box.scale) - box.x;
-  const py = Math.floor((e.clientY - r.top) * box.scale) - box.y;
-  return plane.cellAt(box, px, py);
+  return [Math.floor((e.clientX - r.left) * box.scale) - box.x, Math.floor((e.clientY - r.top) * box.scale) - box.y];
+}
+
+// placeAt returns the row and the column at a pointer, with fractions, or null. In a projection they are the pixel.
+function placeAt(e) {
+  if (!slice || !box) return null;
+  const [px, py] = pixelAt(e);
+  if (eye) return px < 0 || py < 0 || px >= box.w || py >= box.h ? null : [py, px];
+  return planeCell(box, px, py);
+}
+
+// numberOf returns the number of a cell in the slice that is drawn, or -1.
+function numberOf(cell) {
+  const s = source(), at = s.axes.map((a, k) => Math.floor((cell[k] - a.start) / a.step));
+  return at.every((i, k) => i >= 0 && i < s.shape[k]) ? at[0] * s.shape[1] + at[1] : -1;
+}
+
+// cellOfNumber is the other way round.
+function cellOfNumber(i) {
+  const s = source();
+  return i < 0 ? null : [Math.floor(i / s.shape[1]), i % s.shape[1]].map((k, d) => s.axes[d].start + k * s.axes[d].step);
 }
 
 // first returns the first row and the first column of the cell of a row and a column.
@@ -199,23 +235,54 @@ function first(cell) {
 function cellAt(e) {
   const at = placeAt(e);
   if (!at) return null;
+  if (eye) return cellOfNumber(picture.cells[at[0] * box.w + at[1]]);
   const row = box.flip ? Math.ceil(at[0]) - 1 : Math.floor(at[0]);
   return first([Math.max(0, row), Math.floor(at[1])]);
 }
 
-const isWhole = () => shown.rows === slice.all[0] && shown.columns === slice.all[1];
+const isWhole = () => (eye ? JSON.stringify(eye) === JSON.stringify(all()) : shown.rows === slice.all[0] && shown.columns === slice.all[1]);
+
+// all returns the view with all cells.
+function all() {
+  const size = stage.sizes(null, { slice, name: options.projection }, Math.max(50, $("map").clientWidth), window.devicePixelRatio || 1).box;
+  return projection.fit(options.projection, slice.geo.bounds, size);
+}
+
+// lookAtAll shows the whole map.
+function lookAtAll() {
+  if (eye) turn(all());
+  else look(view.whole(slice.all));
+}
+
+// turn shows what a view of a projection shows.
+function turn(next) {
+  eye = next;
+  if (detail) shown = view.whole(slice.all); // not the detail: there may be more
+  draw();
+  if (!picture) return;
+  shown = slice.axes[0].dim === -1 ? view.whole(slice.all) : globe.seen(source(), slice.all, box, picture.cells);
+  if (detail && covers(detail, shown)) draw();
+  onLook(shown.rows === slice.all[0] && shown.columns === slice.all[1] ? null : shown, source(), isWhole() ? null : eye);
+  sharpen();
+}
 
 // look shows a part of the slice.
 function look(part) {
   shown = part;
   draw();
-  onLook(isWhole() ? null : shown, source());
+  onLook(isWhole() ? null : shown, source(), null);
   sharpen();
 }
 
 // zoomBy changes the number of cells around a place, or else around the cursor, the chosen
 // cell or the middle.
 function zoomBy(factor, at) {
+  if (eye) {
+    const mark = [cursor, picked].map((c) => c && globe.placeOf(source().geo, picture.p, box, numberOf(c))).find(Boolean);
+    const [x, y] = at ? [box.x + at[1], box.y + at[0]] : mark ? [mark.x, mark.y] : [box.x + box.w / 2, box.y + box.h / 2];
+    turn(projection.zoom(options.projection, eye, box, 1 / factor, x, y));
+    return;
+  }
   const cell = [cursor, picked].find((c) => c && JSON.stringify(view.containing(shown, slice.all, c)) === JSON.stringify(shown));
   at ??= cell ? [cell[0] + 0.5, cell[1] + 0.5] : [shown.row + shown.rows / 2, shown.column + shown.columns / 2];
   look(view.zoom(shown, slice.all, factor, at));
@@ -224,7 +291,7 @@ function zoomBy(factor, at) {
 // wheel zooms. Zooming out of a whole map scrolls the page.
 function wheel(e) {
   const at = placeAt(e);
-  if (!at || (e.deltaY >= 0 && isWhole())) return;
+  if (!at || (e.deltaY >= 0 && (eye ? eye.zoom <= 1 : isWhole()))) return;
   e.preventDefault();
   zoomBy(1.25 ** Math.sign(e.deltaY), at);
 }
@@ -252,6 +319,10 @@ function drag(e) {
     return;
   }
   Object.assign(f, { x: e.clientX, y: e.clientY });
+  if (eye) {
+    turn(projection.move(options.projection, eye, box, dx * box.scale, dy * box.scale));
+    return;
+  }
   const cells = [((box.flip ? dy : -dy) * box.scale * shown.rows) / box.h + f.rest[0], (-dx * box.scale * shown.columns) / box.w + f.rest[1]];
   f.rest = cells.map((c) => c - Math.round(c));
   look(view.pan(shown, slice.all, Math.round(cells[0]), Math.round(cells[1])));
@@ -265,8 +336,15 @@ function move(cell) {
 
 // moveTo moves the cursor to a cell, which may be outside of the part that is shown.
 function moveTo(cell) {
-  look(view.containing(shown, slice.all, cell));
-  move(first(cell));
+  if (!eye) {
+    look(view.containing(shown, slice.all, cell));
+    move(first(cell));
+    return;
+  }
+  // A cell that is not seen is brought to the middle.
+  const at = [0, 0];
+  if (!globe.placeOf(source().geo, picture.p, box, numberOf(cell)) && source().geo.middle(numberOf(cell), at)) turn(projection.towards(options.projection, eye, at));
+  move(cell);
 }
 
 function choose(cell) {
@@ -284,19 +362,28 @@ function describe(cell) {
   const v = s.data[row * s.shape[1] + column];
   const value = v !== v ? "missing" : `${exact(v, s.type)}${s.units ? " " + s.units : ""}${colours?.word(v) ? ` (${colours.word(v)})` : ""}`;
   const at = s.places ?? s.axes.map((a, k) => ({ text: (r, c) => coordinate(a, k === 0 ? r : c) }));
-  const index = (a, i) => `${a.name}[${a.start + i * a.step}]`;
-  $("readout").textContent = `${value} at ${at.map((p) => p.text(row, column)).join(", ")} — ${index(s.axes[0], row)}, ${index(s.axes[1], column)}`;
+  const index = s.axes.map((a, k) => (a.dim === -1 ? "" : `${a.name}[${a.start + [row, column][k] * a.step}]`)).filter(Boolean);
+  $("readout").textContent = `${value} at ${at.map((p) => p.text(row, column)).join(", ")} — ${index.join(", ")}`;
 }
 
 function key(e) {
   if (!slice) return;
   const [rows, columns] = slice.all;
   const [tall, wide] = source().axes.map((a) => a.step * (e.shiftKey ? 10 : 1));
-  const up = box.flip ? tall : -tall;
+  const up = (eye ? slice.axes[0].values[0] <= slice.axes[0].values.at(-1) : box.flip) ? tall : -tall;
   const steps = { ArrowUp: [up, 0], ArrowDown: [-up, 0], ArrowLeft: [0, -wide], ArrowRight: [0, wide] };
   const clamp = (i, n) => Math.max(0, Math.min(n - 1, i));
   const from = cursor ?? picked ?? [Math.floor(rows / 2), Math.floor(columns / 2)];
-  if (steps[e.key]) {
+  const aims = { ArrowUp: [0, -1], ArrowDown: [0, 1], ArrowLeft: [-1, 0], ArrowRight: [1, 0] };
+  if (steps[e.key] && eye && slice.axes[0].dim === -1) {
+    let at = numberOf(from);
+    for (let k = e.shiftKey ? 10 : 1; k > 0 && at >= 0; k--) {
+      const to = globe.next(source().geo, picture.p, at, ...aims[e.key]);
+      if (to < 0) break;
+      at = to;
+    }
+    moveTo(cellOfNumber(at) ?? from);
+  } else if (steps[e.key]) {
     const [dr, dc] = steps[e.key];
     moveTo([clamp(from[0] + dr, rows), clamp(from[1] + dc, columns)]);
   } else if (e.key === "Home" || e.key === "End") {
@@ -304,7 +391,7 @@ function key(e) {
   } else if (e.key === "+" || e.key === "-") {
     zoomBy(e.key === "+" ? 0.5 : 2);
   } else if (e.key === "0") {
-    look(view.whole(slice.all));
+    lookAtAll();
   } else if (e.key === "Enter" || e.key === " ") {
     choose(from);
   } else if (e.key === "PageUp" || e.key === "PageDown") {

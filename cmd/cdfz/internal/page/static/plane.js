@@ -3,8 +3,7 @@
 import { cellOf, ticks } from "./axes.js";
 import * as lines from "./contours.js";
 import { css } from "./format.js";
-import * as palette from "./palette.js";
-import { packed } from "./scale.js";
+import { image } from "./paint.js";
 import * as stretch from "./stretch.js";
 
 export const font = (scale) => `${12 * scale}px system-ui, sans-serif`;
@@ -47,22 +46,52 @@ const even = (axis, first, n) => ({ place: (index) => (index - first) / n, index
 
 // paint fills the cells of a box with colours of scale.js.
 export function paint(g, box, source, colours) {
+  g.putImageData(image(g, box, raster(new Int32Array(box.w * box.h), box, source), source.data, colours), box.x, box.y);
+}
+
+// raster writes the number of the cell in each pixel of the box: a place in the data of the source.
+export function raster(out, box, source) {
   const { w, h, flip } = box;
   const [up, across] = box.along;
   const all = source.shape[1];
-  const { pixels, place } = colours;
-  const image = g.createImageData(w, h);
-  const out = new DataView(image.data.buffer);
   const column = Int32Array.from({ length: w }, (_, px) => cellOf(source.axes[1], Math.floor(across.index((px + 0.5) / w))));
-  for (let py = 0; py < h; py++) {
-    const row = cellOf(source.axes[0], Math.floor(up.index((flip ? h - 1 - py + 0.5 : py + 0.5) / h)));
-    for (let px = 0; px < w; px++) {
-      const v = source.data[row * all + column[px]];
-      const to = 4 * (py * w + px);
-      out.setUint32(to, v !== v ? packed(palette.missing(px, py), 0) : pixels[place(v)]);
-    }
+  for (let py = 0, i = 0; py < h; py++) {
+    const row = all * cellOf(source.axes[0], Math.floor(up.index((flip ? h - 1 - py + 0.5 : py + 0.5) / h)));
+    for (let px = 0; px < w; px++, i++) out[i] = row + column[px];
   }
-  g.putImageData(image, box.x, box.y);
+  return out;
+}
+
+// forward returns a function that writes the pixel of a longitude and a latitude, and returns whether it is shown.
+// across is the number of the axis with longitudes.
+export function forward(box, source, across) {
+  const index = [0, 1].map((k) => locator(source.axes[k], k === across));
+  return (lon, lat, out) => {
+    const [down, right] = index.map((of, k) => box.along[k].place(of(k === across ? lon : lat) + 0.5));
+    out[0] = box.x + right * box.w;
+    out[1] = box.y + (box.flip ? 1 - down : down) * box.h;
+    return true; // the box cuts off what is outside
+  };
+}
+
+// locator returns the index of a coordinate, with fractions and beyond the ends, as a function.
+function locator(axis, isLongitude) {
+  const x = Float64Array.from(axis.values);
+  const n = x.length;
+  if (isLongitude) for (let i = 1; i < n; i++) x[i] -= 360 * Math.round((x[i] - x[i - 1]) / 360);
+  const sign = Math.sign(x[n - 1] - x[0]);
+  // Longitudes are those of the circle that begins at the first cell, or has a part of it in its middle.
+  const first = Math.abs(x[n - 1] - x[0]) > 300 ? x[0] - (x[1] - x[0]) / 2 : (x[0] + x[n - 1]) / 2 - sign * 180;
+  return (v) => {
+    if (isLongitude) v -= sign * 360 * Math.floor((sign * (v - first)) / 360);
+    let low = 0, high = n - 1;
+    while (high - low > 1) {
+      const k = (low + high) >> 1;
+      if (sign * (x[k] - v) <= 0) low = k;
+      else high = k;
+    }
+    return axis.start + axis.step * (low + (v - x[low]) / (x[high] - x[low]));
+  };
 }
 
 // contours draws those of the part that is shown.

@@ -1,0 +1,219 @@
+// The cells of slices on the earth, or on a plane: their middles, and their raster in a projection. Each has n, middle(i, out),
+// which writes the longitude and the latitude of a cell, bounds as west, south, east and north, and raster(out, box,
+// projection). Those of a plane have no longitudes: planar is set.
+import { wrap } from "./projection.js";
+import * as rasters from "./raster.js";
+
+// grid has a cell for each longitude and latitude: across is the number of the axis with longitudes. null means that
+// the coordinates are not monotonic.
+export function grid(axes, across) {
+  const x = axes[across].values, y = axes[1 - across].values;
+  const lon = rasters.edgesOf(x, true), lat = rasters.edgesOf(y, false);
+  if (!lon || !lat || Math.max(...lat.map(Math.abs)) > 90.001) return null;
+  const columns = axes[1].values.length;
+  const number = across === 1 ? (o, a) => a * columns + o : (o, a) => o * columns + a;
+  return {
+    kind: "grid", across, n: axes[0].values.length * columns,
+    middle(i, out) {
+      const k = [Math.floor(i / columns), i % columns];
+      out[0] = wrap(x[k[across]]);
+      out[1] = y[k[1 - across]];
+      return true;
+    },
+    bounds: [Math.min(lon[0], lon.at(-1)), Math.min(lat[0], lat.at(-1)), Math.max(lon[0], lon.at(-1)), Math.max(lat[0], lat.at(-1))],
+    raster: (out, box, p) => rasters.grid(out, box, p, rasters.finder(lon, 360), rasters.finder(lat, 0), number),
+  };
+}
+
+// isPlace reports whether there are such a longitude and latitude, or such a place on a plane.
+const isPlace = (lon, lat, planar) => Number.isFinite(lon + lat) && (planar || (Math.abs(lat) <= 90.01 && Math.abs(lon) <= 1080));
+
+// pixels returns the pixels of places, NaN for those that are not seen.
+function pixels(p, lon, lat) {
+  const n = lon.length, x = new Float64Array(n), y = new Float64Array(n), at = new Float64Array(2);
+  for (let i = 0; i < n; i++) {
+    const seen = isPlace(lon[i], lat[i], p.name === "flat") && p.forward(lon[i], lat[i], at);
+    x[i] = seen ? at[0] : NaN;
+    y[i] = at[1];
+  }
+  return [x, y];
+}
+
+// boundsOf returns the bounds of places. Longitudes are those of the shortest arc that has them all.
+export function boundsOf(lon, lat, planar) {
+  let [west, south, east, north] = [Infinity, Infinity, -Infinity, -Infinity];
+  const used = new Uint8Array(360);
+  for (let i = 0; i < lon.length; i++) {
+    if (!isPlace(lon[i], lat[i], planar)) continue;
+    if (!planar) used[Math.floor(wrap(lon[i]) + 180) % 360] = 1;
+    west = Math.min(west, planar ? lon[i] : wrap(lon[i]));
+    east = Math.max(east, planar ? lon[i] : wrap(lon[i]));
+    south = Math.min(south, lat[i]);
+    north = Math.max(north, lat[i]);
+  }
+  if (planar || !(west <= east)) return [west, south, east, north];
+  // The longest run of degrees without a place is outside.
+  let best = 0, end = 0;
+  for (let i = 0, run = 0; i < 720; i++) {
+    run = used[i % 360] ? 0 : run + 1;
+    if (run > best && run <= 360) [best, end] = [run, i];
+  }
+  if (360 - best < east - west) [west, east] = [(end + 1) % 360 - 180, (end + 1) % 360 - 180 + 360 - best];
+  return [west, south, east, north];
+}
+
+// faces has polygons between nodes: face i has the corners from starts[i] to starts[i + 1], whose nodes are in corners. With
+// nodal, the values are those of nodes, and each takes the part of the faces that is nearest.
+export function faces({ lon, lat, corners, starts, nodal = false, planar = false }) {
+  const m = starts.length - 1;
+  const made = triangulated({ lon, lat, corners, starts, planar });
+  const middle = nodal
+    ? (i, out) => { out[0] = lon[i]; out[1] = lat[i]; return isPlace(lon[i], lat[i], planar); }
+    : (i, out) => {
+      let x = 0, y = 0;
+      const n = starts[i + 1] - starts[i], first = corners[starts[i]];
+      for (let k = starts[i]; k < starts[i + 1]; k++) {
+        const d = lon[corners[k]] - lon[first];
+        x += planar ? d : wrap(d);
+        y += lat[corners[k]];
+      }
+      out[0] = planar ? lon[first] + x / n : wrap(lon[first] + x / n);
+      out[1] = y / n;
+      return n > 0;
+    };
+  return {
+    kind: "faces", planar, nodal, n: nodal ? lon.length : m, middle, bounds: boundsOf(lon, lat, planar), triangles: made.owner.length,
+    raster(out, box, p) {
+      const [x, y] = pixels(p, made.lon, made.lat);
+      return rasters.triangles(out, box, x, y, made.corners, nodal ? null : made.owner, p.turn);
+    },
+  };
+}
+
+// triangulated cuts polygons into triangles from their first corner. One around a pole is cut into two for each side, up
+// to nodes at the pole that are added.
+function triangulated({ lon, lat, corners, starts, planar }) {
+  const m = starts.length - 1;
+  let count = 0;
+  const poles = [];
+  for (let i = 0; i < m; i++) {
+    const n = starts[i + 1] - starts[i];
+    if (n < 3) continue;
+    let turned = 0;
+    if (!planar && Math.abs(lat[corners[starts[i]]]) > 45) {
+      for (let k = 0; k < n; k++) turned += wrap(lon[corners[starts[i] + ((k + 1) % n)]] - lon[corners[starts[i] + k]]);
+    }
+    if (Math.abs(turned) > 180) {
+      poles.push(i);
+      count += 2 * n;
+    } else count += n - 2;
+  }
+  const extra = poles.reduce((sum, i) => sum + starts[i + 1] - starts[i], 0);
+  const x = extra ? grown(lon, extra) : lon, y = extra ? grown(lat, extra) : lat;
+  const out = new Int32Array(3 * count), owner = new Int32Array(count);
+  let t = 0, next = lon.length, pole = 0;
+  const put = (a, b, c, i) => {
+    out[3 * t] = a;
+    out[3 * t + 1] = b;
+    out[3 * t + 2] = c;
+    owner[t++] = i;
+  };
+  for (let i = 0; i < m; i++) {
+    const from = starts[i], n = starts[i + 1] - from;
+    if (n < 3) continue;
+    if (poles[pole] !== i) {
+      for (let k = 1; k < n - 1; k++) put(corners[from], corners[from + k], corners[from + k + 1], i);
+      continue;
+    }
+    pole++;
+    const first = next;
+    for (let k = 0; k < n; k++, next++) {
+      x[next] = lon[corners[from + k]];
+      y[next] = Math.sign(lat[corners[from]]) * 90;
+    }
+    for (let k = 0; k < n; k++) {
+      const [a, b, c, d] = [corners[from + k], corners[from + ((k + 1) % n)], first + k, first + ((k + 1) % n)];
+      put(a, b, d, i);
+      put(a, d, c, i);
+    }
+  }
+  return { lon: x, lat: y, corners: out, owner };
+}
+
+function grown(list, n) {
+  const out = new list.constructor(list.length + n);
+  out.set(list);
+  return out;
+}
+
+// curved has a cell for each middle of a grid with rows and columns. Its corners are at the middle of four neighbours.
+export function curved(lon, lat, rows, columns) {
+  const [tall, wide] = [rows + 1, columns + 1];
+  const x = new Float64Array(tall * wide), y = new Float64Array(tall * wide);
+  const clamp = (i, n) => Math.max(0, Math.min(n - 1, i));
+  // A place beyond an edge of the grid is as far from the last one as that from the one before.
+  const place = (r, c, out) => {
+    const [r0, c0] = [clamp(r, rows), clamp(c, columns)], i = r0 * columns + c0;
+    out[0] = lon[i];
+    out[1] = lat[i];
+    if (r0 === r && c0 === c) return;
+    const j = clamp(2 * r0 - r, rows) * columns + clamp(2 * c0 - c, columns);
+    out[0] += wrap(lon[i] - lon[j]);
+    out[1] = Math.max(-90, Math.min(90, 2 * lat[i] - lat[j]));
+  };
+  const at = [0, 0];
+  for (let r = 0, k = 0; r <= rows; r++) {
+    for (let c = 0; c <= columns; c++, k++) {
+      let n = 0, sx = 0, sy = 0, first = 0;
+      for (const [dr, dc] of [[0, 0], [0, -1], [-1, 0], [-1, -1]]) {
+        place(r + dr, c + dc, at);
+        if (!(Number.isFinite(at[0]) && Number.isFinite(at[1]))) continue;
+        if (n++ === 0) first = at[0];
+        sx += wrap(at[0] - first);
+        sy += at[1];
+      }
+      x[k] = n > 0 ? first + sx / n : NaN;
+      y[k] = n > 0 ? sy / n : NaN;
+    }
+  }
+  const corners = new Int32Array(4 * rows * columns), starts = new Int32Array(rows * columns + 1);
+  for (let r = 0, i = 0; r < rows; r++) {
+    for (let c = 0; c < columns; c++, i++) {
+      const a = r * wide + c;
+      corners.set([a, a + 1, a + wide + 1, a + wide], 4 * i);
+      starts[i + 1] = 4 * (i + 1);
+    }
+  }
+  const out = faces({ lon: x, lat: y, corners, starts });
+  return { ...out, bounds: boundsOf(lon, lat), middle: (i, at) => { at[0] = lon[i]; at[1] = lat[i]; return isPlace(lon[i], lat[i]); } };
+}
+
+// bounded has a polygon for each cell, with a number of corners of its own: lon and lat have those of the first cell, then
+// those of the second. Corners that are repeated or missing at the end are left out.
+export function bounded(lon, lat, n, each) {
+  const corners = new Int32Array(n * each), starts = new Int32Array(n + 1);
+  let to = 0;
+  for (let i = 0; i < n; i++) {
+    const from = to;
+    for (let k = 0; k < each; k++) {
+      const at = i * each + k, last = to > from ? corners[to - 1] : -1;
+      if (!Number.isFinite(lon[at] + lat[at]) || (last >= 0 && lon[at] === lon[last] && lat[at] === lat[last])) continue;
+      corners[to++] = at;
+    }
+    while (to - from > 1 && lon[corners[to - 1]] === lon[corners[from]] && lat[corners[to - 1]] === lat[corners[from]]) to--;
+    starts[i + 1] = to;
+  }
+  return faces({ lon, lat, corners: corners.subarray(0, to), starts });
+}
+
+// points has places. Their discs become smaller where there are many.
+export function points(lon, lat, planar = false) {
+  return {
+    kind: "points", planar, n: lon.length, bounds: boundsOf(lon, lat, planar),
+    middle: (i, out) => { out[0] = lon[i]; out[1] = lat[i]; return isPlace(lon[i], lat[i], planar); },
+    raster(out, box, p) {
+      const [x, y] = pixels(p, lon, lat);
+      return rasters.discs(out, box, x, y, (lon.length > 5000 ? 2 : lon.length > 500 ? 3.5 : 5) * box.scale);
+    },
+  };
+}

@@ -1,0 +1,163 @@
+//go:build judge && linux
+
+package main
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/require"
+)
+
+// worldCDL has a cell for each 10 degrees: its value is the number of its row, from the south, times 100, and of its column,
+// from 0° eastwards. One on land and one at sea are missing.
+func worldCDL(first int, down, turned bool) string {
+	var lats, lons, values []string
+	cell := func(lat, lon int) string {
+		if lat == 65 && lon == 105 || lat == -15 && lon == 225 {
+			return "_"
+		}
+		return fmt.Sprint((lat+85)/10*100 + lon/10)
+	}
+	for i := range 18 {
+		lat := -85 + 10*i
+		if down {
+			lat = -lat
+		}
+		lats = append(lats, fmt.Sprint(lat))
+	}
+	for i := range 36 {
+		lons = append(lons, fmt.Sprint(first+10*i+5))
+	}
+	shape := "lat, lon"
+	number := func(s string) (n int) { fmt.Sscan(s, &n); return n }
+	if turned {
+		shape = "lon, lat"
+		for _, lon := range lons {
+			for _, lat := range lats {
+				values = append(values, cell(number(lat), (number(lon)+720)%360))
+			}
+		}
+	} else {
+		for _, lat := range lats {
+			for _, lon := range lons {
+				values = append(values, cell(number(lat), (number(lon)+720)%360))
+			}
+		}
+	}
+	return fmt.Sprintf(`netcdf world { dimensions: lat = 18 ; lon = 36 ; variables: float lat(lat) ; lat:units = "degrees_north" ;
+		float lon(lon) ; lon:units = "degrees_east" ; float a(%s) ; data: lat = %s ; lon = %s ; a = %s ; }`,
+		shape, strings.Join(lats, ", "), strings.Join(lons, ", "), strings.Join(values, ", "))
+}
+
+// colours defines functions of a script: at returns the colour of the canvas at a fraction of the box, is whether a colour is
+// that of a value between two others, and coast how many pixels around a place have the colour of coastlines.
+const colours = `
+  const palette = await import("./palette.js");
+  const canvas = document.getElementById("map-canvas"), box = JSON.parse(canvas.dataset.box);
+  const g = canvas.getContext("2d");
+  const pixel = (x, y) => [...g.getImageData(Math.floor(x), Math.floor(y), 1, 1).data.slice(0, 3)];
+  const at = (fx, fy) => pixel(box.x + fx * box.w, box.y + fy * box.h);
+  const same = (p, q) => [0, 1, 2].every((k) => Math.abs(p[k] - q[k]) < 2);
+  const is = (p, v, low, high) => { const t = palette.table("viridis"), i = 3 * palette.place(v, low, high); return same(p, [t[i], t[i + 1], t[i + 2]]); };
+  const dark = (fx, fy, r) => { const d = g.getImageData(box.x + fx * box.w - r, box.y + fy * box.h - r, 2 * r + 1, 2 * r + 1).data; let n = 0; for (let i = 0; i < d.length; i += 4) if (d[i] < 60 && d[i + 1] < 60 && d[i + 2] < 60) n++; return n; };
+`
+
+// TestJudgePageCoast looks for the coast of Chile, and for missing values on land and at sea, on maps whose longitudes begin
+// anywhere, and whose axes have any order.
+func TestJudgePageCoast(t *testing.T) {
+	files := map[string]string{}
+	for _, first := range []int{0, -180, -90, 20} {
+		files[fmt.Sprintf("first%d.nc", first)] = worldCDL(first, false, false)
+	}
+	files["down.nc"], files["turned.nc"] = worldCDL(0, true, false), worldCDL(-180, false, true)
+	s := serveOn(t, generated(t, files))
+	b := openBrowser(t, 1280, 900)
+	for name := range files {
+		first := map[string]float64{"first-180.nc": -180, "first-90.nc": -90, "first20.nc": 20, "turned.nc": -180}[name]
+		across := func(lon float64) float64 { return math.Mod(lon-first+720, 360) / 360 }
+		up := func(lat float64) float64 { return (90 - lat) / 180 }
+		b.view(s, "?file="+name+"&var=a&from=-3000&to=1735") // bright everywhere
+		b.until(`document.getElementById("map-canvas").dataset.coast === "true"`)
+		script := `(async () => {` + colours + `return [dark(%g, %g, 5), dark(%g, %g, 5), +is(at(%g, %g), 35 / 10 + 500 | 0, -3000, 1735), +same(at(%g, %g), palette.land()), +[palette.missing(0, 0), palette.missing(4, 0)].some((c) => same(at(%g, %g), c))];})()`
+		found := eval[[]float64](b, script, across(-70.2), up(-22), across(-85), up(-22), across(32), up(-32), across(107), up(66), across(-133), up(-13))
+		require.Positive(t, found[0], "%s: no coast of Chile", name)
+		require.Zero(t, found[1], "%s: a coast in the Pacific", name)
+		require.Equal(t, []float64{1, 1, 1}, found[2:], name)
+		b.do(chromedp.Click(chromedp.CSS("#coast")))
+		require.Zero(t, eval[int](b, `(async () => {`+colours+`return dark(%g, %g, 3);})()`, across(-70.2), up(-22)), name)
+		b.until(`location.search.includes("coast=0")`)
+	}
+	b.shot("coast")
+	b.clean()
+}
+
+// TestJudgePageProjections looks at known places in each projection, points at them, turns and zooms.
+func TestJudgePageProjections(t *testing.T) {
+	s := serveOn(t, generated(t, map[string]string{"x.nc": worldCDL(0, false, false)}))
+	b := openBrowser(t, 1280, 900)
+	rad := math.Pi / 180
+	cell := func(lon, lat float64) int { return int((lat+90)/10)*100 + int(math.Mod(lon+360, 360)/10) }
+	// Fractions of the box for a place, from textbooks.
+	for name, c := range map[string]struct {
+		view     string
+		lon, lat float64
+		x, y     float64 // in units of half the height of the whole
+	}{
+		"plate":     {"20,0,1", -100, 33, -120. / 90, 33. / 90},
+		"mollweide": {"0,0,1", 73, 1, 73. / 90, math.Pi / 4 * rad},
+		"globe":     {"100,20,1", 143, 20, math.Cos(20*rad) * math.Sin(43*rad), math.Cos(20*rad)*math.Sin(20*rad) - math.Sin(20*rad)*math.Cos(20*rad)*math.Cos(43*rad)},
+		"north":     {"0,90,1", 93, 37, math.Tan(26.5*rad) * math.Sin(93*rad), -math.Tan(26.5*rad) * math.Cos(93*rad)},
+		"south":     {"0,-90,1", 93, -37, math.Tan(26.5*rad) * math.Sin(93*rad), math.Tan(26.5*rad) * math.Cos(93*rad)},
+	} {
+		b.view(s, "?file=x.nc&var=a&coast=0&projection="+name+"&view="+c.view)
+		require.Equal(t, name, eval[string](b, `document.getElementById("projection").value`))
+		require.True(t, eval[bool](b, `(async () => {`+colours+`const half = Math.min(box.w / %[3]g, box.h) / 2; return is(pixel(box.x + box.w / 2 + %[1]g * half, box.y + box.h / 2 - %[2]g * half), %[4]d, 0, 1735);})()`,
+			c.x, c.y, map[string]float64{"plate": 2, "mollweide": 2}[name]+map[string]float64{"globe": 1, "north": 1, "south": 1}[name], cell(c.lon, c.lat)), name)
+		b.shot("projection-" + name)
+	}
+
+	// The pointer reads the place, a click chooses the cell, a drag turns, keys zoom, and the address has it.
+	b.view(s, "?file=x.nc&var=a&projection=globe&view=105,25,1")
+	at := func(dx, dy float64) (x, y float64) {
+		p := eval[[]float64](b, `(() => {
+  const c = document.getElementById("map-canvas"), { x, y, w, h, scale } = JSON.parse(c.dataset.box), r = c.getBoundingClientRect();
+  return [r.left + (x + w / 2) / scale + %g * (h / 2 / scale), r.top + (y + h / 2) / scale - %g * (h / 2 / scale)];
+})()`, dx, dy)
+		return p[0], p[1]
+	}
+	b.do(chromedp.ScrollIntoView(chromedp.CSS("#map-canvas")))
+	b.do(chromedp.MouseClickXY(at(0.001, 0.001)))
+	b.until(`location.search.includes("point=11,10")`)
+	require.True(t, strings.HasPrefix(b.text("readout"), "1110 at 25°N, 105°E — lat[11], lon[10]"), b.text("readout"))
+	pointer := func(script string) {
+		eval[bool](b, `(() => {
+  const c = document.getElementById("map-cursor"), { x, y, w, h, scale } = JSON.parse(document.getElementById("map-canvas").dataset.box), r = c.getBoundingClientRect();
+  const send = (type, dx, dy) => c.dispatchEvent(new PointerEvent(type, { clientX: r.left + (x + w / 2 + dx * h / 2) / scale, clientY: r.top + (y + h / 2 - dy * h / 2) / scale, bubbles: true, pointerId: 1, button: 0 }));
+  c.setPointerCapture = () => {};
+  `+script+`
+  return true;
+})()`)
+	}
+	pointer(`send("pointerdown", 0, 0); send("pointermove", Math.PI / 6, 0); send("pointerup", Math.PI / 6, 0);`)
+	eye := func() map[string]float64 {
+		return eval[map[string]float64](b, `JSON.parse(document.getElementById("map-canvas").dataset.eye)`)
+	}
+	require.InDelta(t, 75, eye()["lon"], 0.5)
+	b.do(chromedp.Focus(chromedp.CSS("#map-cursor")), chromedp.KeyEvent("+"))
+	require.InDelta(t, 2, eye()["zoom"], 0)
+	b.until(`/view=[.\d]+,[.\d]+,2(&|$)/.test(location.search)`)
+	b.do(chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.Enter))
+	b.until(`location.search.includes("point=11,11")`)
+	b.do(chromedp.KeyEvent("0"))
+	require.InDelta(t, 1, eye()["zoom"], 0)
+	b.view(s, "?file=x.nc&var=a&projection=orange&view=1,2&coast=3")
+	require.Contains(t, b.text("note"), "projection=orange is not one of")
+	require.Contains(t, b.text("note"), "view=1,2 is not a longitude, a latitude and an enlargement")
+	require.Contains(t, b.text("note"), "coast=3 is not 0 or 1")
+	b.clean()
+}
