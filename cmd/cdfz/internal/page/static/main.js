@@ -313,7 +313,7 @@ function looked(part, s, eye) {
 // step shows the map at other indices.
 function step(words) {
   state.words = words;
-  controls.show(dimsOf(state.variable), words, changed);
+  showControls();
   changed(words, false);
 }
 
