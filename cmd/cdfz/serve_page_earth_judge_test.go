@@ -57,13 +57,13 @@ func worldCDL(first int, down, turned bool) string {
 // colours defines functions of a script: at returns the colour of the canvas at a fraction of the box, is whether a colour is
 // that of a value between two others, and coast how many pixels around a place have the colour of coastlines.
 const colours = `
-  const palette = await import("./palette.js");
+  const palette = await import("./palette.js"), scale = await import("./scale.js");
   const canvas = document.getElementById("map-canvas"), box = JSON.parse(canvas.dataset.box);
   const g = canvas.getContext("2d");
   const pixel = (x, y) => [...g.getImageData(Math.floor(x), Math.floor(y), 1, 1).data.slice(0, 3)];
   const at = (fx, fy) => pixel(box.x + fx * box.w, box.y + fy * box.h);
   const same = (p, q) => [0, 1, 2].every((k) => Math.abs(p[k] - q[k]) < 2);
-  const is = (p, v, low, high) => { const t = palette.table("viridis"), i = 3 * palette.place(v, low, high); return same(p, [t[i], t[i + 1], t[i + 2]]); };
+  const is = (p, v, low, high) => { const s = scale.make({ palette: "viridis", low, high }), c = s.pixels[s.place(v)]; return same(p, [c >>> 24, (c >>> 16) & 255, (c >>> 8) & 255]); };
   const dark = (fx, fy, r) => { const d = g.getImageData(box.x + fx * box.w - r, box.y + fy * box.h - r, 2 * r + 1, 2 * r + 1).data; let n = 0; for (let i = 0; i < d.length; i += 4) if (d[i] < 60 && d[i + 1] < 60 && d[i + 2] < 60) n++; return n; };
 `
 
@@ -81,7 +81,7 @@ func TestJudgePageCoast(t *testing.T) {
 		first := map[string]float64{"first-180.nc": -180, "first-90.nc": -90, "first20.nc": 20, "turned.nc": -180}[name]
 		across := func(lon float64) float64 { return math.Mod(lon-first+720, 360) / 360 }
 		up := func(lat float64) float64 { return (90 - lat) / 180 }
-		b.view(s, "?file="+name+"&var=a&from=-3000&to=1735") // bright everywhere
+		b.view(s, "?file="+name+"&var=a&palette=viridis&from=-3000&to=1735") // bright everywhere
 		b.until(`document.getElementById("map-canvas").dataset.coast === "true"`)
 		script := `(async () => {` + colours + `return [dark(%g, %g, 5), dark(%g, %g, 5), +is(at(%g, %g), 35 / 10 + 500 | 0, -3000, 1735), +same(at(%g, %g), palette.land()), +[palette.missing(0, 0), palette.missing(4, 0)].some((c) => same(at(%g, %g), c))];})()`
 		found := eval[[]float64](b, script, across(-70.2), up(-22), across(-85), up(-22), across(32), up(-32), across(107), up(66), across(-133), up(-13))
@@ -114,7 +114,7 @@ func TestJudgePageProjections(t *testing.T) {
 		"north":     {"0,90,1", 93, 37, math.Tan(26.5*rad) * math.Sin(93*rad), -math.Tan(26.5*rad) * math.Cos(93*rad)},
 		"south":     {"0,-90,1", 93, -37, math.Tan(26.5*rad) * math.Sin(93*rad), math.Tan(26.5*rad) * math.Cos(93*rad)},
 	} {
-		b.view(s, "?file=x.nc&var=a&coast=0&projection="+name+"&view="+c.view)
+		b.view(s, "?file=x.nc&var=a&palette=viridis&from=0&to=1735&coast=0&projection="+name+"&view="+c.view)
 		require.Equal(t, name, eval[string](b, `document.getElementById("projection").value`))
 		require.True(t, eval[bool](b, `(async () => {`+colours+`const half = Math.min(box.w / %[3]g, box.h) / 2; return is(pixel(box.x + box.w / 2 + %[1]g * half, box.y + box.h / 2 - %[2]g * half), %[4]d, 0, 1735);})()`,
 			c.x, c.y, map[string]float64{"plate": 2, "mollweide": 2}[name]+map[string]float64{"globe": 1, "north": 1, "south": 1}[name], cell(c.lon, c.lat)), name)
