@@ -177,5 +177,13 @@ test("contours", () => {
   assert.notDeepEqual([open.lines[0][0], open.lines[0][1]], [open.lines[0].at(-2), open.lines[0].at(-1)]);
   assert.equal(contours.find(Float64Array.of(1, 0, 0, 1), 2, 2, [0.4])[0].lines.length, 2);
   assert.deepEqual(contours.find(Float64Array.of(359, 1, 359, 1), 2, 2, [180], 180)[0].lines, [], "not where directions go round");
+  // On the earth they cross the last meridian.
+  const geo = { middle(i, out) { out[0] = (i % 8) * 45; out[1] = Math.floor(i / 8) * 10; return true; } };
+  const forward = contours.onEarth(geo, 8, { forward(lon, lat, out) { out[0] = lon; out[1] = lat; return lon < 350; } });
+  const at = [0, 0];
+  for (const [row, column, lon, lat, seen] of [[1, 2, 90, 10, true], [0.5, 2, 90, 5, true], [1, 2.5, 112.5, 10, true], [1, 7.5, 337.5, 10, true], [2, 8, 0, 20, true], [0, 7.9, 355.5, 0, false]]) {
+    assert.equal(forward(row, column, at), seen);
+    assert.ok(Math.hypot(at[0] - lon, at[1] - lat) < 1e-9, `${row} ${column}: ${at}`);
+  }
   assert.deepEqual(contours.levelsOf(scale.make({ palette: "viridis", low: 0, high: 10 })).map((l) => l.text), ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10"]);
 });

@@ -78,26 +78,47 @@ function points(edges, data, columns, level) {
 // levelsOf returns the values of contours of colours of scale.js, with their texts.
 export const levelsOf = (colours) => (colours.kind === "categories" || !(colours.high > colours.low) ? [] : colours.ticks(14).map(({ value, text }) => ({ value, text })));
 
-// thinned returns a part of a grid, every few rows and columns, that has about most cells at the most.
-function thinned(data, columns, [r0, r1, c0, c1], most) {
-  const step = Math.max(1, Math.ceil(Math.sqrt(((r1 - r0) * (c1 - c0)) / most)));
-  const rows = Math.ceil((r1 - r0) / step), wide = Math.ceil((c1 - c0) / step);
-  if (step === 1 && c0 === 0 && c1 === columns) return { data: data.subarray(r0 * columns, r1 * columns), rows, columns, step };
+// thinned returns a part of a grid, every few rows and columns, that has about most cells at the most. In columns that go round,
+// the last is followed by the first.
+function thinned(data, columns, [r0, r1, c0, c1], most, round) {
+  let step = Math.max(1, Math.ceil(Math.sqrt(((r1 - r0) * (c1 - c0)) / most)));
+  while (round && columns % step > 0) step++;
+  const rows = Math.ceil((r1 - r0) / step), wide = Math.ceil((c1 - c0) / step) + (round ? 1 : 0);
+  if (step === 1 && !round && c0 === 0 && c1 === columns) return { data: data.subarray(r0 * columns, r1 * columns), rows, columns, step };
   const out = new Float64Array(rows * wide);
-  for (let r = 0; r < rows; r++) for (let c = 0; c < wide; c++) out[r * wide + c] = data[(r0 + r * step) * columns + c0 + c * step];
+  for (let r = 0; r < rows; r++) for (let c = 0; c < wide; c++) out[r * wide + c] = data[(r0 + r * step) * columns + ((c0 + c * step) % columns)];
   return { data: out, rows, columns: wide, step };
 }
 
 const most = 250000; // cells
 
+// onEarth returns a function that writes the pixel of a row and a column with fractions, one of which is whole, in a
+// projection, for slices whose cells have places on the earth, or on a plane, by cells.js. Columns that go round begin again.
+export function onEarth(geo, columns, projection) {
+  const a = new Float64Array(2), b = new Float64Array(2);
+  return (row, column, out) => {
+    const r = Math.floor(row), c = Math.floor(column);
+    if (!geo.middle(r * columns + (c % columns), a)) return false;
+    const t = Math.max(row - r, column - c);
+    if (t > 0) {
+      if (!geo.middle(row > r ? (r + 1) * columns + (c % columns) : r * columns + ((c + 1) % columns), b)) return false;
+      const east = b[0] - a[0];
+      a[0] += t * (geo.planar ? east : east - 360 * Math.round(east / 360));
+      a[1] += t * (b[1] - a[1]);
+    }
+    return projection.forward(a[0], a[1], out);
+  };
+}
+
 // draw draws the contours of a slice in a context: of is the rows and columns that are shown, as [first, end, first, end] of those of
-// its data. forward writes the pixel of a row and a column with fractions, and returns whether it is seen; jump is a distance
-// of pixels that no line has between two cells, and ratio is that of pixels to CSS pixels.
-export function draw(g, slice, of, colours, forward, jump, ratio) {
+// its data, and round tells that all columns are, and go round. forward writes the pixel of a row and a column, and returns whether
+// it is seen; jump is a distance of pixels that no line has between two cells, and ratio is that of pixels to CSS pixels. The
+// result is the number of lines.
+export function draw(g, { slice, of, round = false, forward, jump = Infinity, ratio }, colours) {
   const levels = levelsOf(colours);
   const [rows, columns] = slice.shape;
-  const part = [Math.max(0, of[0] - 1), Math.min(rows, of[1] + 1), Math.max(0, of[2] - 1), Math.min(columns, of[3] + 1)];
-  const grid = thinned(slice.data, columns, part, most);
+  const part = [Math.max(0, of[0] - 1), Math.min(rows, of[1] + 1), round ? 0 : Math.max(0, of[2] - 1), round ? columns : Math.min(columns, of[3] + 1)];
+  const grid = thinned(slice.data, columns, part, most, round);
   const found = find(grid.data, grid.rows, grid.columns, levels.map((l) => l.value), colours.wrap ? (colours.high - colours.low) / 2 : Infinity);
   const at = new Float64Array(2);
   const pieces = found.map(({ lines }) => lines.flatMap((line) => {

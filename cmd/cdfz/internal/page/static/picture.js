@@ -28,8 +28,10 @@ export function mapPicture(g, parts, texts) {
   g.font = `bold 16px ${family}`;
   const title = wrap(g, texts.title, width - pad);
   const head = title.length * line + 2 * line;
+  g.font = `12px ${family}`;
+  const said = label("bar-note") ? wrap(g, label("bar-note"), width) : [];
   return {
-    width: width + 2 * pad, height: pad + head + line + high + line + tall + 4 + line + pad,
+    width: width + 2 * pad, height: pad + head + line + high + line + tall + 4 + line + said.length * line + pad,
     draw(g) {
       const { width: w, height: h } = this;
       background(g, w, h);
@@ -51,7 +53,8 @@ export function mapPicture(g, parts, texts) {
       text(label("bar-units"), pad + wide + 6, "12px", "--ink", Math.max(20, w - 2 * pad - wide - 6));
       y += tall + 4;
       g.drawImage($("bar-missing"), pad + 20, y, 28, 14);
-      text(label("missing"), pad + 54, "12px", "--ink", width - 54);
+      text(label("missing"), pad + 54, "12px", "--ink", width - 54), (y += line);
+      for (const t of said) text(t, pad, "12px", "--ink"), (y += line);
     },
   };
 }

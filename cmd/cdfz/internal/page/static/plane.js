@@ -109,7 +109,7 @@ export function contours(g, box, source, shown, colours) {
   g.beginPath();
   g.rect(box.x, box.y, box.w, box.h);
   g.clip();
-  lines.draw(g, source, of, colours, forward, Infinity, box.scale);
+  lines.draw(g, { slice: source, of, forward, ratio: box.scale }, colours);
   g.restore();
 }
 

@@ -11,7 +11,7 @@ const sampled = 20000;
 
 // percentiles returns those at some parts of a sample of values that are within a range.
 function percentiles(data, low, high, parts) {
-  const step = Math.max(1, Math.floor(data.length / sampled));
+  const step = Math.floor(data.length / sampled) | 1; // odd, so that it takes all columns of most grids
   const some = new Float64Array(Math.ceil(data.length / step));
   let n = 0;
   for (let i = 0; i < data.length; i += step) if (data[i] >= low && data[i] <= high) some[n++] = data[i];
