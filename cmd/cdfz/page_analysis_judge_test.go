@@ -3,7 +3,10 @@
 package main
 
 import (
+	"encoding/base64"
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -175,6 +178,9 @@ func TestJudgePageMeans(t *testing.T) {
 		"part.nc":  cdl("10, 20, 30, 40, 50", steps(0.25), "", ""),
 		"edges.nc": cdl("-72, -30, 0, 30, 72", even, `lat:bounds = "edges" ; double edges(lat, nv) ; `, "edges = -90, -50, -50, -20, -20, 20, 20, 50, 50, 90 ;"),
 	})
+	small := generated(t, map[string]string{"measured.nc": `netcdf x { dimensions: lat = 2 ; lon = 2 ; variables: float lat(lat) ; lat:units = "degrees_north" ; float lon(lon) ; lon:units = "degrees_east" ; float cells(lat, lon) ;
+		float a(lat, lon) ; a:cell_measures = "area: cells" ; float b(lat, lon) ; b:cell_measures = "area: areacella" ; data: lat = 0, 10 ; lon = 0, 10 ; cells = 4, 3, 2, 1 ; a = 1, 2, 3, _ ; b = 1, 2, 3, 4 ; }`})
+	require.NoError(t, os.Rename(filepath.Join(small, "measured.nc"), filepath.Join(dir, "measured.nc")))
 	coads, err := os.ReadFile(ferret + "coads_climatology.cdf")
 	require.NoError(t, err, "install ferret-datasets")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "coads.nc"), coads, 0o644))
@@ -231,7 +237,178 @@ func TestJudgePageMeans(t *testing.T) {
 	b.shot("means")
 	require.Contains(t, b.text("area-mean"), " of the part that is shown, weighted by the areas of the cells on a sphere, as the cosine of latitude gives them, from edges half way between coordinates; ")
 	require.Contains(t, b.text("zonal-how"), "Zonal mean: over COADSX, each value counts alike; ")
+	b.view(s, "?file=measured.nc&var=a&plot=means")
+	b.until(`document.getElementById("area-mean").textContent === "Mean 1.77778 over 3 cells of the map, weighted by the areas of the cells in cells; 1 is missing and not counted."`)
+	b.view(s, "?file=measured.nc&var=b&plot=means")
+	b.until(`document.getElementById("area-mean").textContent.includes("half way between coordinates; its areas are in areacella, which is not in the file; none is missing.")`)
 	b.view(s, "?file=edges.nc&var=a&plot=means")
 	b.until(`document.getElementById("area-mean").textContent.includes("from edges in the file; 139 are missing and not counted")`)
+	b.clean()
+}
+
+// TestJudgePageCompare checks two variables and two files side by side, their difference, and that zoom, cursor and time are linked.
+func TestJudgePageCompare(t *testing.T) {
+	grid := func(name, times, lat, lon, more string) string {
+		return `netcdf ` + name + ` { dimensions: time = UNLIMITED ; lat = 4 ; lon = 8 ; variables: double time(time) ; time:units = "days since 2001-01-01" ;
+			float lat(lat) ; lat:units = "degrees_north" ; float lon(lon) ; lon:units = "degrees_east" ; float a(time, lat, lon) ; a:units = "K" ; ` + more + `
+			data: time = ` + times + ` ; lat = ` + lat + ` ; lon = ` + lon + ` ; `
+	}
+	ramp := func(n, from, by int) string {
+		out := make([]string, n)
+		for i := range out {
+			out[i] = strconv.Itoa(from + i*by)
+		}
+		return strings.Join(out, ", ")
+	}
+	const lat, lon = "-30, -10, 10, 30", "0, 45, 90, 135, 180, 225, 270, 315"
+	s := serveOn(t, generated(t, map[string]string{
+		"one.nc":    grid("one", "0, 10", lat, lon, `float b(time, lat, lon) ; b:units = "m" ;`) + "a = " + ramp(64, 0, 1) + " ; b = " + ramp(64, 0, 3) + " ; }",
+		"two.nc":    grid("two", "1, 9, 20", "30, 10, -10, -30", lon, "") + "a = " + ramp(96, 0, 2) + " ; }",
+		"coarse.nc": `netcdf coarse { dimensions: lat = 2 ; lon = 4 ; variables: float lat(lat) ; lat:units = "degrees_north" ; float lon(lon) ; lon:units = "degrees_east" ; float a(lat, lon) ; a:units = "K" ; data: lat = -20, 20 ; lon = 0, 90, 180, 270 ; a = 1, 2, 3, 4, 5, 6, 7, 8 ; }`,
+	}))
+	b := openBrowser(t, 1280, 900)
+	b.view(s, "?file=one.nc&var=a&at=1,y,x")
+	b.do(chromedp.Click(chromedp.CSS("#compare summary")))
+	b.until(`document.getElementById("compare-with").options.length === 2`)
+	eval[bool](b, `(() => { const s = document.getElementById("compare-with"); s.value = "b"; return s.dispatchEvent(new Event("change")); })()`)
+	b.until(`!document.getElementById("twins").hidden && location.search.includes("with=b")`)
+	require.Contains(t, b.text("compare-note"), "The units differ: K here and m there; values are not converted.")
+	require.Equal(t, "b", eval[string](b, `document.querySelector("#beside h3").textContent`))
+	b.shot("beside")
+
+	// The cursor is on both, from each of them.
+	hover := func(id string, across, down float64) {
+		eval[bool](b, `(() => {
+  const c = document.getElementById(%q + "-cursor"), r = c.getBoundingClientRect(), { x, y, w, h, scale } = JSON.parse(document.getElementById(%q + "-canvas").dataset.box);
+  c.dispatchEvent(new PointerEvent("pointermove", { clientX: r.left + (x + w * %f) / scale, clientY: r.top + (y + h * %f) / scale }));
+  return true;
+})()`, id, id, across, down)
+	}
+	beside := func() string {
+		return eval[string](b, `document.querySelector("#beside .readout").textContent`)
+	}
+	hover("map", 0.3, 0.9)
+	require.Equal(t, "34 K at 30°S, 90°E — lat[0], lon[2]", b.text("readout"))
+	require.Equal(t, "102 m at 30°S, 90°E", beside())
+	hover("beside", 0.4, 0.1)
+	require.Equal(t, "59 K at 30°N, 135°E — lat[3], lon[3]", b.text("readout"))
+	require.Equal(t, "177 m at 30°N, 135°E", beside())
+	// So is the zoom.
+	b.choose("zoom-in")
+	require.Equal(t, eval[string](b, `document.getElementById("map-canvas").dataset.view`), eval[string](b, `document.getElementById("beside-canvas").dataset.view`))
+	b.choose("zoom-all")
+
+	// The time of another file is the nearest one, and its rows may be the other way round: day 10 has 64 to ..., row by row.
+	b.view(s, "?file=one.nc&var=a&at=1,y,x&with=a&withfile=two.nc&compare=both")
+	b.until(`!document.getElementById("difference").hidden && !document.getElementById("twins").hidden`)
+	require.Equal(t, "There: time 2001-01-10. The second grid has another order of rows or columns, and was put into that of the first.", b.text("compare-note"))
+	require.Equal(t, "a minus a of two.nc", eval[string](b, `document.querySelector("#difference h3").textContent`))
+	hover("map", 0.3, 0.9)
+	require.Equal(t, "116 K at 30°S, 90°E", beside())
+	require.Equal(t, "-82 K at 30°S, 90°E", eval[string](b, `document.querySelector("#difference .readout").textContent`))
+	b.shot("difference")
+	// A point may be chosen on the second map.
+	eval[bool](b, `(() => {
+  const c = document.getElementById("beside-cursor"), r = c.getBoundingClientRect(), { x, y, w, h, scale } = JSON.parse(document.getElementById("beside-canvas").dataset.box);
+  c.dispatchEvent(new PointerEvent("pointerup", { clientX: r.left + (x + w * 0.9) / scale, clientY: r.top + (y + h * 0.9) / scale }));
+  return true;
+})()`)
+	b.until(`location.search.includes("point=1,0,7")`)
+
+	// Grids that differ have no difference.
+	b.view(s, "?file=one.nc&var=a&at=0,y,x&with=a&withfile=coarse.nc&compare=both")
+	b.until(`!document.getElementById("twins").hidden`)
+	require.Equal(t, "The grids differ: lat=4, lon=8 here and lat=2, lon=4 there, so there is no difference of them.", b.text("compare-note"))
+	require.True(t, eval[bool](b, `document.getElementById("difference").hidden`))
+	hover("map", 0.3, 0.9)
+	require.Equal(t, "2 K at 20°S, 90°E", beside())
+	// Wrong ones are said.
+	b.view(s, "?file=one.nc&var=a&at=0,y,x&with=c")
+	b.until(`document.getElementById("compare-note").textContent === "The file one.nc has no variable c."`)
+	b.clean()
+}
+
+// TestJudgePageArrows checks which vectors a map has, how its arrows point, and their key.
+func TestJudgePageArrows(t *testing.T) {
+	s := serveOn(t, generated(t, map[string]string{
+		"wind.nc": `netcdf wind { dimensions: lat = 4 ; lon = 8 ; variables: float lat(lat) ; lat:units = "degrees_north" ; float lon(lon) ; lon:units = "degrees_east" ;
+			float t(lat, lon) ; t:units = "K" ; float ew(lat, lon) ; ew:standard_name = "eastward_wind" ; ew:units = "m s-1" ; float ns(lat, lon) ; ns:standard_name = "northward_wind" ; ns:units = "m s-1" ;
+			data: lat = 45, 15, -15, -45 ; lon = 0, 45, 90, 135, 180, 225, 270, 315 ; t = ` + strings.TrimSuffix(strings.Repeat("1, 2, ", 16), ", ") + ` ; ew = ` + strings.TrimSuffix(strings.Repeat("3, ", 32), ", ") + ` ; ns = ` + strings.TrimSuffix(strings.Repeat("4, ", 31), ", ") + `, _ ; }`,
+		"rotated.nc": `netcdf rotated { dimensions: rlat = 3 ; rlon = 3 ; variables: int pole ; pole:grid_mapping_name = "rotated_latitude_longitude" ; pole:grid_north_pole_latitude = 0. ; pole:grid_north_pole_longitude = 0. ;
+			float rlat(rlat) ; rlat:units = "degrees" ; rlat:standard_name = "grid_latitude" ; float rlon(rlon) ; rlon:units = "degrees" ; rlon:standard_name = "grid_longitude" ;
+			float u(rlat, rlon) ; u:units = "m s-1" ; u:grid_mapping = "pole" ; float v(rlat, rlon) ; v:units = "m s-1" ; v:grid_mapping = "pole" ; data: rlat = 10, 20, 30 ; rlon = 20, 30, 40 ; u = 1, 1, 1, 1, 1, 1, 1, 1, 1 ; v = 0, 0, 0, 0, 0, 0, 0, 0, 0 ; }`,
+		"calm.nc": `netcdf calm { dimensions: y = 2 ; x = 2 ; variables: float t(y, x) ; data: t = 1, 2, 3, 4 ; }`,
+	}))
+	b := openBrowser(t, 1280, 900)
+	b.view(s, "?file=wind.nc&var=t")
+	require.False(t, eval[bool](b, `document.getElementById("arrows").checked`))
+	b.rest()
+	b.asked()
+	b.choose("arrows")
+	require.Equal(t, 2, b.asked(), "both components")
+	b.until(`location.search.includes("arrows=1")`)
+	require.Equal(t, "5 m s-1 (ew, ns).", b.text("arrows-note"))
+	require.Equal(t, "31", eval[string](b, `document.getElementById("map-arrows").dataset.drawn`))
+	// The arrow of a cell points up and to the right: there is ink on that side of its middle only.
+	ink := func(dx, dy float64) bool {
+		return eval[bool](b, `(() => {
+  const c = document.getElementById("map-arrows"), { x, y, w, h, scale } = JSON.parse(document.getElementById("map-canvas").dataset.box);
+  const px = x + w * 2.5 / 8 + %f * scale, py = y + h * 1.5 / 4 + %f * scale;
+  const copy = new OffscreenCanvas(c.width, c.height).getContext("2d", { willReadFrequently: true });
+  copy.drawImage(c, 0, 0);
+  return copy.getImageData(px - 1, py - 1, 3, 3).data.some((v, i) => i %% 4 === 3 && v > 0);
+})()`, dx, dy)
+	}
+	require.True(t, ink(6, -8) && ink(-6, 8) && ink(0, 0))
+	require.False(t, ink(6, 8) || ink(-6, -8))
+	b.shot("arrows")
+	// On a globe, too.
+	b.view(s, "?file=wind.nc&var=t&arrows=1&projection=globe")
+	b.until(`Number(document.getElementById("map-arrows").dataset.drawn) > 5`)
+	b.shot("arrows-globe")
+	// Without names that tell it, components are along the axes of a rotated grid.
+	b.view(s, "?file=rotated.nc&var=u&arrows=1")
+	b.until(`document.getElementById("arrows-note").textContent.includes("along the axes of the grid")`)
+	b.until(`document.getElementById("map-arrows").dataset.drawn === "9"`)
+	b.shot("arrows-rotated")
+	b.view(s, "?file=wind.nc&var=t&arrows=wind")
+	require.Equal(t, "In the address: arrows=wind is not a variable.", b.text("note"))
+	b.view(s, "?file=calm.nc&var=t")
+	require.True(t, eval[bool](b, `document.getElementById("arrows-row").hidden`))
+	b.clean()
+}
+
+// TestJudgeViewerCompare compares two archives in the viewer without a server: at an address, and one that was chosen in the form.
+func TestJudgeViewerCompare(t *testing.T) {
+	file := func(values string) []byte {
+		dir := generated(t, map[string]string{"x.nc": `netcdf x { dimensions: lat = 2 ; lon = 3 ; variables: float lat(lat) ; lat:units = "degrees_north" ; float lon(lon) ; lon:units = "degrees_east" ;
+			float a(lat, lon) ; a:units = "K" ; data: lat = 0, 10 ; lon = 0, 10, 20 ; a = ` + values + ` ; }`})
+		b, err := os.ReadFile(filepath.Join(dir, "x.nc"))
+		require.NoError(t, err)
+		return b
+	}
+	_, archives := archived(t, map[string][]byte{"one.nc": file("1, 2, 3, 4, 5, 6"), "two.nc": file("1, 1, 1, 1, 1, 1")})
+	viewer := filepath.Join(t.TempDir(), "viewer")
+	out, err := self(t, "export", "--viewer", viewer).CombinedOutput()
+	require.NoError(t, err, string(out))
+	require.NoError(t, os.CopyFS(viewer, os.DirFS(archives)))
+	pages := httptest.NewServer(http.FileServer(http.Dir(viewer)))
+	defer pages.Close()
+	b := openBrowser(t, 1280, 900)
+	b.do(chromedp.Navigate(pages.URL + "/?url=one.nc.cdfz&var=a&with=a&withfile=two.nc.cdfz&compare=difference"))
+	b.until(`document.querySelector("#difference .hint")?.textContent === "Colours from -5 to 5 K; no missing"`)
+	require.Equal(t, "a minus a of two.nc.cdfz", eval[string](b, `document.querySelector("#difference h3").textContent`))
+	archive, err := os.ReadFile(filepath.Join(archives, "two.nc.cdfz"))
+	require.NoError(t, err)
+	b.do(chromedp.Navigate(pages.URL + "/?url=one.nc.cdfz&var=a"))
+	b.until(`Number(document.body?.dataset.ready ?? 0) > 0`)
+	eval[bool](b, `(() => {
+  const data = new DataTransfer(), input = document.getElementById("compare-drop");
+  data.items.add(new File([Uint8Array.from(atob(%q), (c) => c.charCodeAt(0))], "dropped.nc.cdfz"));
+  document.getElementById("compare").open = true;
+  input.files = data.files;
+  return input.dispatchEvent(new Event("change"));
+})()`, base64.StdEncoding.EncodeToString(archive))
+	b.until(`document.querySelector("#beside h3")?.textContent === "a of dropped.nc.cdfz"`)
 	b.clean()
 }

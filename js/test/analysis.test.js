@@ -148,6 +148,7 @@ test("comparisons", () => {
   assert.deepEqual([other.data, other.alike], [null, false]);
   assert.match(other.why, /^The grids differ/);
   assert.equal(match.unitsText("K", "K"), "");
+  assert.equal(match.unitsText("Deg C", "degrees_Celsius"), "");
   assert.match(match.unitsText("K", undefined), /K here and none there/);
   const fine = { ...slice(north([0, 1, 2, 3]), east([0, 1, 2, 3]), new Float64Array(16)), all: [4, 4] }, coarse = { ...slice(north([0.5, 2.5]), east([0, 2]), [1, 2, 3, 4]), all: [2, 2] };
   assert.deepEqual(match.partOf({ row: 2, rows: 2, column: 0, columns: 2 }, fine, coarse), { row: 1, rows: 1, column: 0, columns: 1 });

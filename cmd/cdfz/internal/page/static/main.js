@@ -2,6 +2,8 @@
 import * as address from "./address.js";
 import * as animation from "./animation.js";
 import * as api from "./api.js";
+import * as arrows from "./arrows.js";
+import * as compare from "./compare.js";
 import { $, make, table, visible } from "./dom.js";
 import * as colours from "./colours.js";
 import * as controls from "./controls.js";
@@ -54,7 +56,7 @@ function fail(e) {
 let marking = 0;
 function bookmark(push) {
   clearTimeout(marking);
-  const url = () => address.write({ ...state, more: { ...colours.settings(), ...animation.settings(), ...point.settings(), ...earth.settings(state), ...(state.spacing && { spacing: state.spacing }) } });
+  const url = () => address.write({ ...state, more: { ...colours.settings(), ...animation.settings(), ...point.settings(), ...arrows.settings(), ...compare.settings(), ...earth.settings(state), ...(state.spacing && { spacing: state.spacing }) } });
   if (push) history.pushState(null, "", url());
   else marking = setTimeout(() => history.replaceState(null, "", url()), 150);
 }
@@ -128,7 +130,9 @@ async function choose(v, wanted, push) {
   Object.assign(state, earth.check(wanted.more ?? {}, problems));
   state.words ??= controls.propose(dims, geometry.along(state.meta, v));
   colours.show(wanted.more, problems);
-  point.restore(wanted.more ?? {}, problems);
+  // Another variable from the list keeps the tab and the arrows.
+  for (const part of wanted.more ? [point, arrows] : []) part.restore(wanted.more, problems);
+  compare.restore(wanted.more ?? {}, problems);
   $("readout").textContent = "";
   showAttributes(v);
   showControls(wanted.more, problems);
@@ -312,8 +316,7 @@ function looked(part, s, eye) {
 
 // step shows the map at other indices.
 function step(words) {
-  state.words = words;
-  showControls();
+  controls.move(words);
   changed(words, false);
 }
 
@@ -379,7 +382,12 @@ async function start() {
     const i = state.words.findIndex((w, k) => typeof w === "number" && dimsOf(state.variable)[k].length > 1);
     if (i >= 0) controls.step(i, state.words[i] + by);
   };
-  map.start({ pick, page, look: looked, read: readPart });
+  map.start({ pick, page, look: looked, read: readPart, cursor: compare.point, draw(drawn) {
+    arrows.draw(drawn);
+    compare.follow(drawn);
+  } });
+  arrows.start({ state: () => state, changed: () => bookmark(false), fail });
+  compare.start({ state: () => state, remote: map.remote, changed: () => bookmark(false), fail });
   earth.start((changes) => {
     Object.assign(state, changes);
     if (changes.projection) state.eye = state.part = null;

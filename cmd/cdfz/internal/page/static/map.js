@@ -31,12 +31,16 @@ export const maxCells = 1024;
 let onPick = () => {};
 let onPage = () => {};
 let onLook = () => {};
+let onDraw = () => {};
+let onCursor = () => {};
 let refine = async () => null;
 
 // start connects the map to functions: pick is called with the row and the column of a chosen
 // cell, page with the direction in which to step through the first other dimension, and
-// look when another part or another slice is shown, with the view of a projection. read reads a part of the slice.
-export function start({ pick, page, look, read }) {
+// look when another part or another slice is shown, with the view of a projection. read reads a part of the slice. draw is
+// called with what was drawn, and cursor with the cell of the cursor, or null, and its place.
+export function start({ pick, page, look, read, draw: drew, cursor: moved }) {
+  [onDraw, onCursor] = [drew, moved];
   onPick = pick;
   onPage = page;
   onLook = look;
@@ -47,7 +51,7 @@ export function start({ pick, page, look, read }) {
   for (const name of ["pointerup", "pointercancel", "lostpointercapture"]) c.addEventListener(name, (e) => fingers.delete(e.pointerId));
   c.addEventListener("pointerleave", () => move(null));
   c.addEventListener("click", (e) => !dragged && choose(cellAt(e)));
-  c.addEventListener("wheel", wheel, { passive: false });
+  c.addEventListener("wheel", (e) => wheel(e), { passive: false });
   $("zoom-in").addEventListener("click", () => zoomBy(0.5));
   $("zoom-out").addEventListener("click", () => zoomBy(2));
   $("zoom-all").addEventListener("click", lookAtAll);
@@ -154,6 +158,7 @@ export function draw() {
   titles();
   overlay();
   bar.draw(colours, slice.units);
+  onDraw({ what, box, width: canvas.width, height: canvas.height, p: picture.p, cells: picture.cells, colours, choice: options.colours, part: whole ? null : shown });
 }
 
 // titles names the axes.
@@ -169,6 +174,9 @@ function titles() {
   $("map-cursor").setAttribute("aria-label", `Map${slice.units ? ` in ${slice.units}` : ""}, across: ${across}, up: ${up}`);
 }
 
+// placeOf returns the place of a cell on the canvas, or null if it is not shown.
+const placeOf = (cell) => (eye ? globe.placeOf(source().geo, picture.p, box, numberOf(cell)) : planePlace(box, source(), shown, cell));
+
 // overlay marks the cursor and the chosen cell.
 function overlay() {
   const c = $("map-cursor");
@@ -176,7 +184,7 @@ function overlay() {
   g.clearRect(0, 0, c.width, c.height);
   for (const [cell, colour] of [[picked, "#d62a1e"], [cursor, "#000000"]]) {
     if (!cell) continue;
-    const place = eye ? globe.placeOf(source().geo, picture.p, box, numberOf(cell)) : planePlace(box, source(), shown, cell);
+    const place = placeOf(cell);
     if (!place) continue;
     const { x: px, y: py, r } = place;
     for (const [width, style] of [[4, "#ffffff"], [2, colour]]) {
@@ -289,8 +297,8 @@ function zoomBy(factor, at) {
 }
 
 // wheel zooms. Zooming out of a whole map scrolls the page.
-function wheel(e) {
-  const at = placeAt(e);
+function wheel(e, place = e) {
+  const at = placeAt(place);
   if (!at || (e.deltaY >= 0 && (eye ? eye.zoom <= 1 : isWhole()))) return;
   e.preventDefault();
   zoomBy(1.25 ** Math.sign(e.deltaY), at);
@@ -319,6 +327,11 @@ function drag(e) {
     return;
   }
   Object.assign(f, { x: e.clientX, y: e.clientY });
+  pull(dx, dy, f);
+}
+
+// pull moves the part that is shown by pixels of the page. f keeps the rest of cells.
+function pull(dx, dy, f) {
   if (eye) {
     turn(projection.move(options.projection, eye, box, dx * box.scale, dy * box.scale));
     return;
@@ -332,7 +345,21 @@ function move(cell) {
   cursor = cell;
   overlay();
   if (cell) describe(cell);
+  onCursor(cell, cell && placeOf(cell));
 }
+
+// remote are functions for maps that follow this one: at is the clientX and the clientY of a place on this one.
+export const remote = {
+  placeOf(right, down) {
+    const r = $("map-cursor").getBoundingClientRect();
+    return { clientX: r.left + (box.x + right * box.w) / box.scale, clientY: r.top + (box.y + down * box.h) / box.scale };
+  },
+  hover: (at) => move(at && cellAt(at)),
+  choose: (at) => choose(cellAt(at)),
+  drag: pull,
+  wheel,
+  key,
+};
 
 // moveTo moves the cursor to a cell, which may be outside of the part that is shown.
 function moveTo(cell) {

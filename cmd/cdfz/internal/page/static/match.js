@@ -55,18 +55,18 @@ export function nearest(a, b, i) {
 // An axis may be turned round, and longitudes may begin elsewhere.
 function order(a, b) {
   const n = a.values.length;
-  if (b.values.length !== n) return null;
   const x = places(a), y = places(b);
-  const gap = Math.min(...x.slice(1).map((v, i) => Math.abs(v - x[i])).filter((g) => g > 0), Infinity);
+  let gap = Infinity;
+  for (let i = 1; i < n; i++) if (x[i] !== x[i - 1]) gap = Math.min(gap, Math.abs(x[i] - x[i - 1]));
   const near = (Number.isFinite(gap) ? gap : Math.max(1e-6, Math.abs(x[0]))) * 1e-2;
   const round = isDegrees(a.units, "e") && isDegrees(b.units, "e");
   const apart = (p, q) => (round ? Math.abs(((((p - q) % 360) + 540) % 360) - 180) : Math.abs(p - q));
-  if (x.every((v, i) => v === y[i] || apart(v, y[i]) <= near)) return x.map((_, i) => i);
+  if (x.every((v, i) => v === y[i] || apart(v, y[i]) <= near)) return Int32Array.from(x, (_, i) => i);
   // Try the shift or the turn that fits the first value.
   const start = y.findIndex((v) => apart(x[0], v) <= near);
   if (start < 0) return null;
   for (const by of [1, -1]) {
-    const out = x.map((_, i) => (((start + by * i) % n) + n) % n);
+    const out = Int32Array.from(x, (_, i) => (((start + by * i) % n) + n) % n);
     if (x.every((v, i) => apart(v, y[out[i]]) <= near)) return out;
   }
   return null;
@@ -110,8 +110,14 @@ export function difference(a, data) {
   return { ...a, type: "float64", data: out, ...extent(out) };
 }
 
+// plain writes units so that spellings of degrees Celsius are the same.
+const plain = (units) => (units ?? "").trim().replace(/^deg(ree)?s?[ _]?c(elsius)?$/i, "degC");
+
+// sameUnits reports whether two units are the same.
+export const sameUnits = (a, b) => plain(a) === plain(b);
+
 // unitsText tells which units two variables have if they differ.
-export const unitsText = (a, b) => ((a ?? "") === (b ?? "") ? "" : `The units differ: ${a || "none"} here and ${b || "none"} there; values are not converted.`);
+export const unitsText = (a, b) => (sameUnits(a, b) ? "" : `The units differ: ${a || "none"} here and ${b || "none"} there; values are not converted.`);
 
 // partOf returns the part of a slice b that shows the places of a part of slice a, by its coordinates where these are of
 // the same units, or else as a share of its length.

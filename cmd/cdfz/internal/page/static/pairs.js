@@ -24,7 +24,7 @@ function partner(standard) {
 // they point east and north (true), along the grid (false), or nothing tells (null).
 export function pairs(meta) {
   const out = [];
-  const numeric = meta.variables.filter((v) => v.type !== "char" && v.dims.length >= 2 && v.size > 0);
+  const numeric = meta.variables.filter((v) => v.type !== "char" && v.dims.length >= 1 && v.size > 0);
   const alike = (u, v) => u.shape.join() === v.shape.join() && (u.units ?? "") === (v.units ?? "");
   const taken = new Set();
   const add = (u, v, east) => {
@@ -67,7 +67,7 @@ function closest(u, all) {
 // those of the map, by the dimensions of the variable.
 export function fitting(meta, variable, words) {
   const flat = words.flatMap((w, i) => (w === "x" || w === "y" ? [variable.dims[i]] : []));
-  if (flat.length !== 2 || flat.some((d) => /^[ZT]$/.test(meta.dimensions[d]?.axis ?? ""))) return [];
+  if (flat.length === 0 || flat.some((d) => /^[ZT]$/.test(meta.dimensions[d]?.axis ?? ""))) return [];
   const own = (p) => p.u === variable || p.v === variable;
   const on = (p) => own(p) || flat.every((d) => p.u.dims.includes(d));
   return pairs(meta).filter(on).sort((a, b) => own(b) - own(a));

@@ -4,6 +4,7 @@ import { $, make } from "./dom.js";
 import { coordinate, css, exact, number } from "./format.js";
 import * as plane from "./plane.js";
 import * as scales from "./scale.js";
+import * as stage from "./stage.js";
 import * as view from "./view.js";
 
 // panel makes a map in the element of an id. chosen is called with the indices of a cell that was clicked.
@@ -22,7 +23,8 @@ export function panel(id, chosen = () => {}) {
     if (!slice || width < 50) return;
     const scale = window.devicePixelRatio || 1;
     const g = parts.canvas.getContext("2d");
-    const layout = plane.layout(g, slice, slice, shown, width, scale, scaled);
+    const what = { slice, source: slice, shown, name: "cells", scaled };
+    const layout = stage.sizes(g, what, width, scale);
     box = layout.box;
     for (const c of [parts.canvas, parts.cursor]) {
       c.width = Math.round(width * scale);
@@ -30,8 +32,7 @@ export function panel(id, chosen = () => {}) {
       c.style.height = `${layout.height}px`;
     }
     parts.canvas.dataset.box = JSON.stringify(box);
-    plane.paint(g, box, slice, colours);
-    plane.axes(g, box);
+    stage.draw(g, box, what, colours);
     mark();
   }
 

@@ -45,6 +45,7 @@ export function mapPicture(g, parts, texts) {
       text(texts.where, pad, "14px", "--ink"), (y += line);
       text(label("map-y"), pad, "12px", "--soft"), (y += line);
       g.drawImage(parts.map, pad, y, width, high);
+      if ($("arrows").checked) g.drawImage($("map-arrows"), pad, y, width, high);
       y += high;
       Object.assign(g, { font: `12px ${family}`, fillStyle: css("--soft"), textAlign: "right", textBaseline: "top" });
       g.fillText(label("map-x"), pad + width, y, width);
@@ -100,18 +101,21 @@ function background(g, w, h) {
 function lines(g, u) {
   const scale = devicePixelRatio || 1;
   const [left, top, width, height] = ["left", "top", "width", "height"].map((k) => u.bbox[k] / scale);
-  const x = (v) => left + u.valToPos(v, "x"), y = (v) => top + u.valToPos(v, "y");
+  const upright = u.scales.x.ori === 1; // the coordinate, as that of profiles
+  const [across, up] = upright ? ["y", "x"] : ["x", "y"];
+  const x = (v) => left + u.valToPos(v, across), y = (v) => top + u.valToPos(v, up);
+  const place = (p, v) => (upright ? [x(v), y(p)] : [x(p), y(v)]);
   Object.assign(g, { font: `12px ${family}`, lineWidth: 1, strokeStyle: css("--line"), fillStyle: css("--ink") });
   const marks = (axis) => (axis._splits ?? []).map((v, i) => [v, axis._values?.[i]]).filter(([v, text]) => v !== null && text !== null && text !== undefined);
   g.textBaseline = "top";
   g.textAlign = "center";
-  for (const [v, text] of marks(u.axes[0])) {
+  for (const [v, text] of marks(u.axes[upright ? 1 : 0])) {
     g.beginPath(), g.moveTo(x(v), top), g.lineTo(x(v), top + height + 5), g.stroke();
     g.fillText(text, x(v), top + height + 8);
   }
   g.textBaseline = "middle";
   g.textAlign = "right";
-  for (const [v, text] of marks(u.axes[1])) {
+  for (const [v, text] of marks(u.axes[upright ? 0 : 1])) {
     g.beginPath(), g.moveTo(left - 5, y(v)), g.lineTo(left + width, y(v)), g.stroke();
     g.fillText(text, left - 8, y(v));
   }
@@ -127,14 +131,14 @@ function lines(g, u) {
     let open = false;
     for (let i = 0; i < xs.length && !dots; i++) {
       if (ys[i] === null || ys[i] === undefined) open = false;
-      else if (open) g.lineTo(x(xs[i]), y(ys[i]));
-      else g.moveTo(x(xs[i]), y(ys[i])), (open = true);
+      else if (open) g.lineTo(...place(xs[i], ys[i]));
+      else g.moveTo(...place(xs[i], ys[i])), (open = true);
     }
     g.stroke();
     if (dots || xs.length < 100) {
       for (let i = 0; i < xs.length; i++) {
         if (ys[i] === null || ys[i] === undefined) continue;
-        g.beginPath(), g.arc(x(xs[i]), y(ys[i]), 3, 0, 2 * Math.PI), g.fill();
+        g.beginPath(), g.arc(...place(xs[i], ys[i]), 3, 0, 2 * Math.PI), g.fill();
       }
     }
   });

@@ -5,7 +5,7 @@ import * as paint from "./paint.js";
 import * as plane from "./plane.js";
 import * as projection from "./projection.js";
 
-let raster = null; // the last one, with what it depends on
+const rasters = new WeakMap(); // the last one of a canvas, with what it depends on
 let land = null; // whether cells are on land, with their geometry
 let isLand = null; // by longitude and latitude
 const lines = { near: null, far: null }; // coastlines, when they have been read
@@ -40,14 +40,16 @@ function coastlines(fine) {
   return Array.isArray(lines[name]) ? lines[name] : Array.isArray(lines.far) ? lines.far : null;
 }
 
-// cellsOf returns the raster of a view, if possible the last one.
-function cellsOf(box, source, shown, name, eye, make) {
+// cellsOf returns the raster of a view, if possible the last one of a canvas.
+function cellsOf(canvas, box, source, shown, name, eye, make) {
   const of = name === "cells" ? [shown, source.axes.map((a, k) => [a.start, a.step, shown[1]?.[k] ? a.values : a.values.length])] : source.geo.kind === "grid" ? source.axes.map((a) => [a.start, a.step, a.values]) : null;
   const key = JSON.stringify([box, name, eye, of]);
+  const raster = rasters.get(canvas);
   if (raster?.key === key && (of !== null || raster.geo === source.geo)) return raster.cells;
   const length = box.w * box.h;
-  raster = { key, geo: source.geo, cells: make(raster?.cells.length === length ? raster.cells : new Int32Array(length)) };
-  return raster.cells;
+  const cells = make(raster?.cells.length === length ? raster.cells : new Int32Array(length));
+  rasters.set(canvas, { key, geo: source.geo, cells });
+  return cells;
 }
 
 function landOf(source) {
@@ -66,7 +68,7 @@ export function sizes(g, { slice, source, shown, name, scaled }, width, scale) {
 export function draw(g, box, { source, shown, name, eye, coast: wanted, scaled, contours }, colours) {
   const drawn = wanted && hasCoast(source, name);
   if (name === "cells") {
-    const cells = cellsOf(box, source, [shown, scaled], name, null, (out) => plane.raster(out, box, source));
+    const cells = cellsOf(g.canvas, box, source, [shown, scaled], name, null, (out) => plane.raster(out, box, source));
     let found = null;
     if (drawn) {
       const { across } = source.geo, a = source.axes[across], n = across === 1 ? shown.columns : shown.rows;
@@ -86,7 +88,7 @@ export function draw(g, box, { source, shown, name, eye, coast: wanted, scaled, 
     return { p: null, cells, coast: Boolean(found) };
   }
   const p = projection.make(name, eye, box);
-  const cells = cellsOf(box, source, shown, name, eye, (out) => source.geo.raster(out, box, p));
+  const cells = cellsOf(g.canvas, box, source, shown, name, eye, (out) => source.geo.raster(out, box, p));
   const found = drawn ? coastlines((p.size * Math.PI) / 180 > 12 * box.scale) : null;
   globe.draw(g, box, p, source.geo, paint.image(g, box, cells, source.data, colours, drawn ? landOf(source) : null), found);
   return { p, cells, coast: Boolean(found) };

@@ -51,19 +51,23 @@ async function like(slice, v, letters, words) {
 // weightsOf reads what a slice is weighted by.
 async function weightsOf(slice) {
   const { meta, variable, words } = host.state();
-  for (const a of slice.axes) a.standard = attr(meta.variables[meta.dimensions[a.dim].coordinate], "standard_name");
+  for (const a of slice.axes) a.standard = attr(meta.variables[meta.dimensions[a.dim]?.coordinate], "standard_name");
   const wordOf = (d, n) => {
     const w = words[variable.dims.indexOf(d)];
     return typeof w === "number" ? String(w) : n === 1 ? "0" : null;
   };
   const measure = areaOf(meta, variable);
   const missing = typeof measure === "string" ? `; its areas are in ${measure}, which is not in the file` : "";
+  if (measure?.dims?.length === 1 && slice.axes[0].dim === -1) { // a mesh
+    const { data } = await values(host.state().file, measure.num, ["x"], 1 << 20);
+    if (data.length === slice.data.length) return { ...means.weights(slice, { area: data, name: measure.name }), bounds: [] };
+  }
   if (measure?.dims && slice.axes.every((a) => measure.dims.includes(a.dim))) {
     const area = await like(slice, measure, { [slice.axes[0].dim]: "y", [slice.axes[1].dim]: "x" }, wordOf);
     if (area) return { ...means.weights(slice, { area, name: measure.name }), bounds: [] };
   }
   const bounds = await Promise.all(slice.axes.map((a) => {
-    const name = attr(meta.variables[meta.dimensions[a.dim].coordinate], "bounds");
+    const name = attr(meta.variables[meta.dimensions[a.dim]?.coordinate], "bounds");
     const v = meta.variables.find((o) => o.name === name && o.dims.length === 2 && o.dims[0] === a.dim && o.shape[1] === 2);
     return v && means.kindOf(a) ? like(slice, v, { [a.dim]: "y" }, () => "x") : null;
   }));
