@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/cdfz-format/cdfz/filters/internal/wire"
+	"github.com/cdfz-format/cdfz/lorenz"
 )
 
 // errNotShorter is for the observer. Encode skips the filter.
@@ -100,11 +101,28 @@ func (k *Coder) Memory(n int) int64 {
 	return read + write + state
 }
 
+// Hint is what was chosen for a block. Other blocks of the same variable are encoded faster with it. The zero Hint is
+// none. It is immutable.
+type Hint struct {
+	choice *lorenz.Choice
+}
+
+// EncodeLike is [Coder.Encode] with a hint, which the stored bytes depend on, too. Without one, it returns the hint that
+// the block gives for others.
+func (k *Coder) EncodeLike(dst, src []byte, like Hint) (out []byte, mask uint32, hint Hint, err error) {
+	out, mask, err = k.encode(dst, src, &like)
+	return out, mask, like, err
+}
+
 // Encode appends the encoded src to dst. Bit i of mask is set if filter i was skipped,
 // because it is optional and failed, or compresses and did not shorten its input. This
 // is HDF5's filter_mask. If a required filter fails, Encode fails and out is dst. src
 // is not changed and must not overlap dst.
 func (k *Coder) Encode(dst, src []byte) (out []byte, mask uint32, err error) {
+	return k.encode(dst, src, nil)
+}
+
+func (k *Coder) encode(dst, src []byte, hint *Hint) (out []byte, mask uint32, err error) {
 	cur, in := src, Block{Len: len(src)}
 	var scratch wire.Scratch
 	defer scratch.Free()
@@ -114,7 +132,7 @@ func (k *Coder) Encode(dst, src []byte) (out []byte, mask uint32, err error) {
 		if !last {
 			to = scratch.Next(len(cur) + len(cur)/8 + 64)
 		}
-		enc, err := k.encodeStage(i, to, cur, in, MaxLen(int64(len(src))))
+		enc, err := k.encodeStage(i, to, cur, in, MaxLen(int64(len(src))), hint)
 		switch {
 		case err != nil && f.Optional:
 			mask |= 1 << i
@@ -136,7 +154,7 @@ func (k *Coder) Encode(dst, src []byte) (out []byte, mask uint32, err error) {
 
 // encodeStage appends the output of stage i to dst. After an error, it returns dst, in
 // memory that may have grown.
-func (k *Coder) encodeStage(i int, dst, src []byte, in Block, most int64) ([]byte, error) {
+func (k *Coder) encodeStage(i int, dst, src []byte, in Block, most int64, hint *Hint) ([]byte, error) {
 	f, m := k.chain[i], k.stages[i]
 	if m == nil {
 		return dst, k.errs[i]
@@ -149,7 +167,13 @@ func (k *Coder) encodeStage(i int, dst, src []byte, in Block, most int64) ([]byt
 	}
 	done := k.begin(i, false)
 	s := m.take()
-	out, err := s.Encode(dst, src, f.Params, in)
+	var out []byte
+	var err error
+	if l, ok := s.(*lorenzState); ok {
+		out, err = l.encode(dst, src, f.Params, hint)
+	} else {
+		out, err = s.Encode(dst, src, f.Params, in)
+	}
 	m.put(s)
 	n := len(out) - len(dst)
 	switch {

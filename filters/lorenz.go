@@ -209,11 +209,18 @@ func (s *lorenzState) decoder(params []uint32) (*lorenz.Decoder, error) {
 }
 
 func (s *lorenzState) Encode(dst, src []byte, params []uint32, in Block) ([]byte, error) {
+	return s.encode(dst, src, params, nil)
+}
+
+// encode appends an encoded block. If hint is not nil, it is one for the block, or else becomes one for others.
+func (s *lorenzState) encode(dst, src []byte, params []uint32, hint *Hint) ([]byte, error) {
 	if err := s.parse(params); err != nil {
 		return nil, err
 	}
 	err := s.enc.Reset(s.p, s.level)
-	if err == nil {
+	if err == nil && hint != nil {
+		dst, hint.choice, err = s.enc.EncodeLike(dst, src, hint.choice)
+	} else if err == nil {
 		dst, err = s.enc.Encode(dst, src)
 	}
 	if err != nil {

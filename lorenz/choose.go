@@ -12,7 +12,7 @@ import (
 // order:
 //
 //  1. a constant block, and a netCDF header in the mode matches;
-//  2. numbers, encodeNumbers: which values are special, which transform (each with the predictor
+//  2. numbers, numbersOf and encodeNumbers: which values are special, which transform (each with the predictor
 //     that suits it best), and then, in encodeCandidate, which of the modes groups, references,
 //     contexts and adaptive;
 //  3. text, for elements of one byte;
@@ -23,14 +23,11 @@ import (
 // The files named after these steps hold the trials. How much they look at depends on the level, the type and the
 // length of the block: see levels.go. Between the results, and whether a trial can pay at all, price.go decides.
 
-// encodeNumbers chooses the special values, the transform and the predictor, and appends the block in
-// the shortest of the modes groups, adaptive and references. c has lanes of the elements' width,
+// encodeNumbers chooses the transform and the predictor, and appends the block in
+// the shortest of the modes groups, adaptive and references. Special values are known. c has lanes of the elements' width,
 // narrow those of 32 bits.
 func encodeNumbers[T lane](s *shape, dst []byte, raw []byte, c *coder[T], narrow *coder[uint32]) []byte {
-	s.mask.Runs = s.mask.Runs[:0]
-	findSpecials(s, c)
-	best := candidate[T]{mode: modeGroups, kind: mapOrder, y: lanesOf(c.y, c.u, s)}
-	c.y = best.y
+	best := candidate[T]{mode: modeGroups, kind: mapOrder, y: c.y}
 	if s.typ.float() {
 		best.u = c.u
 	}
@@ -108,7 +105,7 @@ func encodeNumbers[T lane](s *shape, dst []byte, raw []byte, c *coder[T], narrow
 func (s *shape) cheaper(dst []byte, start, mid int, f form) []byte {
 	m := as(f, s.n, len(dst)-mid)
 	if m.len > 0 && (mid == start || s.price.better(m, s.best, s.n*s.size)) {
-		s.best = m
+		s.best, s.chosen = m, s.written
 		return append(dst[:start], dst[mid:]...)
 	}
 	return dst[:mid]

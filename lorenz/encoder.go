@@ -15,8 +15,8 @@ import (
 )
 
 // Encoder encodes blocks of one kind. It keeps buffers between calls and must not be
-// used concurrently. The same block is encoded to the same bytes on every machine,
-// regardless of the blocks encoded before.
+// used concurrently. The same block, with the same hint or none, is encoded to the same bytes on
+// every machine, regardless of the blocks encoded before.
 type Encoder struct {
 	p       Params
 	n       int
@@ -31,6 +31,8 @@ type Encoder struct {
 	text    text.Encoder
 	sub     *Encoder // of parts
 	best    made     // the block that was encoded last
+	like    *Choice  // for a block of the same variable, or nil
+	hints   bool     // the block is to give a hint for others
 }
 
 // NewEncoder returns an encoder of blocks with these parameters.
@@ -59,6 +61,26 @@ func (e *Encoder) Reset(p Params, level Level) error {
 // Encode appends the encoded form of a block to dst. It is at most one byte
 // longer than the block.
 func (e *Encoder) Encode(dst, src []byte) ([]byte, error) {
+	e.like, e.hints = nil, false
+	return e.encode(dst, src)
+}
+
+// EncodeLike is Encode with a hint: what was chosen for another block of the same variable, or nil. It takes less time
+// if the blocks resemble each other. The bytes depend on both blocks, and on nothing else. Without a hint, it returns
+// one for other blocks, or nil if this one is of no use for them.
+func (e *Encoder) EncodeLike(dst, src []byte, like *Choice) ([]byte, *Choice, error) {
+	e.like, e.hints = nil, like == nil
+	if like.fits(e) {
+		e.like = like
+	}
+	dst, err := e.encode(dst, src)
+	if err != nil || !e.hints {
+		return dst, nil, err
+	}
+	return dst, e.hint(), nil
+}
+
+func (e *Encoder) encode(dst, src []byte) ([]byte, error) {
 	if len(src) != e.n*e.size {
 		return dst, fmt.Errorf("lorenz: expected a block of %d bytes, found %d", e.n*e.size, len(src))
 	}
@@ -79,6 +101,9 @@ func (e *Encoder) Encode(dst, src []byte) ([]byte, error) {
 			dst = e.asHeader(dst, big)
 		} else {
 			dst = e.numbers(dst, big)
+			if e.like != nil && len(dst) > start {
+				return dst, nil
+			}
 			dst = e.asText(dst, big, start)
 			dst = e.asMatches(dst, big, start)
 			dst = e.parts(dst, src, start)
@@ -121,17 +146,33 @@ func isConst(b []byte, size int) bool {
 // numbers appends the block in modeGroups, modeAdaptive, modeReferences or modeContexts.
 func (e *Encoder) numbers(dst, src []byte) []byte {
 	s := &e.shape
-	*s = shape{typ: e.p.Type, size: e.size, dims: e.p.Dims, n: e.n, choices: e.choices, mask: s.mask, head: s.head} // keeps buffers
+	*s = shape{typ: e.p.Type, size: e.size, dims: e.p.Dims, n: e.n, choices: e.choices, mask: s.mask, head: s.head, hints: e.hints} // keeps buffers
 	if e.size == 8 {
-		e.c64.u = entropy.Grow(e.c64.u, e.n)
-		loadBits64(e.c64.u, src)
-		dst = encodeNumbers(s, dst, src, &e.c64, &e.c32)
-		e.best = s.best
-		return dst
+		return numbersOf(e, dst, src, &e.c64, func(u []uint64) { loadBits64(u, src) })
 	}
-	e.c32.u = entropy.Grow(e.c32.u, e.n)
-	loadBits32(e.c32.u, src, e.p.Type)
-	dst = encodeNumbers(s, dst, src, &e.c32, &e.c32)
+	return numbersOf(e, dst, src, &e.c32, func(u []uint32) { loadBits32(u, src, e.p.Type) })
+}
+
+// numbersOf appends the block. load sets the bits of all elements.
+func numbersOf[T lane](e *Encoder, dst, src []byte, c *coder[T], load func(u []T)) []byte {
+	s := &e.shape
+	c.u = entropy.Grow(c.u, e.n)
+	load(c.u)
+	s.mask.Runs = s.mask.Runs[:0]
+	findSpecials(s, c)
+	c.y = lanesOf(c.y, c.u, s)
+	start := len(dst)
+	if e.like != nil {
+		dst = encodeAlike(s, dst, src, c, &e.c32, e.like)
+	}
+	if len(dst) == start {
+		if e.like != nil {
+			e.like = nil
+			load(c.u)
+			fillBefore(c.y, &s.mask)
+		}
+		dst = encodeNumbers(s, dst, src, c, &e.c32)
+	}
 	e.best = s.best
 	return dst
 }
@@ -152,6 +193,9 @@ type shape struct {
 	best     made     // the best form so far
 	groups   form     // formGroups or formCells, in which modeGroups would be
 	divided  int      // into about how many parts its cells cut the block there, 0 without cells shorter than planes
+	hints    bool     // the block is to give a hint for others
+	written  Choice   // the form that was written last
+	chosen   Choice   // that of best
 }
 
 // coder has the buffers for lanes of one width.

@@ -25,36 +25,47 @@ type transformed[T lane] struct {
 // transforms returns the results of transforms other than mapOrder on a block.
 func transforms[T lane](s *shape, c *coder[T]) []transformed[T] {
 	var out []transformed[T]
-	if s.typ.float() && s.n >= 8 {
-		c.sample = sampleOf(c.sample, c.y, maxSample)
-		c.vals = asValues(s, c.vals, bitsOf(c.sample, s))
-		few := c.vals
-		low, span := spread(few, s.widest())
-		d := divisors.Find(few, s.typ == Float32)
-		// The transform to the smaller integers is enough, if it fits.
-		one := !s.all
-		isFixed := span <= s.widest()
-		if one && isFixed && math.Ldexp(d, low) >= 1 {
-			d = 0
+	may := c.possible(s)
+	if may.divisor > 0 {
+		if t, ok := ratio(s, c, may.divisor); ok {
+			out = append(out, t)
+			may.fixed = may.fixed && s.all
 		}
-		if d > 0 {
-			if t, ok := ratio(s, c, d); ok {
-				out = append(out, t)
-				isFixed = isFixed && !one
-			}
+	}
+	if may.fixed {
+		if t, ok := fixed(s, c, may.low); ok {
+			out = append(out, t)
 		}
-		if isFixed {
-			if t, ok := fixed(s, c, low); ok {
-				out = append(out, t)
-			}
-		}
-		if s.typ == Float64 && mostlySingle(few) {
-			if t, ok := single(s, c); ok {
-				out = append(out, t)
-			}
+	}
+	if may.single {
+		if t, ok := single(s, c); ok {
+			out = append(out, t)
 		}
 	}
 	return out
+}
+
+// possible are the transforms that suit a sample.
+type possible struct {
+	divisor float64 // of mapRatio, or 0
+	fixed   bool
+	low     int // exponent of mapFix
+	single  bool
+}
+
+func (c *coder[T]) possible(s *shape) (p possible) {
+	if !s.typ.float() || s.n < 8 {
+		return p
+	}
+	c.sample = sampleOf(c.sample, c.y, maxSample)
+	c.vals = asValues(s, c.vals, bitsOf(c.sample, s))
+	low, span := spread(c.vals, s.widest())
+	p = possible{divisors.Find(c.vals, s.typ == Float32), span <= s.widest(), low, s.typ == Float64 && mostlySingle(c.vals)}
+	// The transform to the smaller integers is enough, if it fits.
+	if !s.all && p.fixed && math.Ldexp(p.divisor, low) >= 1 {
+		p.divisor = 0
+	}
+	return p
 }
 
 // widest returns the most bits that the integers of mapFix can have.

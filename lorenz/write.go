@@ -13,6 +13,7 @@ import (
 func (c *coder[T]) write(s *shape, dst, raw []byte, x *candidate[T], l predict.Layout, again bool) []byte {
 	start := len(dst)
 	c.form = x.formIn(l != predict.Whole(s.n), again)
+	s.written = Choice{form: c.form, kind: x.kind, params: x.params, pred: x.pred, layout: l, bits: x.cost / float64(max(s.mask.Rank(s.n), 1))}
 	flags := byte(s.specials)
 	if x.pred.IsFloat() {
 		flags |= flagFloat
@@ -56,6 +57,9 @@ func (c *coder[T]) write(s *shape, dst, raw []byte, x *candidate[T], l predict.L
 	}
 	if x.mode == modeContexts {
 		dst, w.Dst = c.ctx.Append(w.Dst), nil
+		if s.hints {
+			s.written.model = c.ctx.Model()
+		}
 		return dst
 	}
 	r := c.residuals(s, x, l)

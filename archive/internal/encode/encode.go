@@ -25,6 +25,8 @@ type BlockJob struct {
 	Load   func() error
 	Stored func(dst []byte) (out []byte, mask uint32, err error)
 
+	gives, uses *hint // set by hints, or nil
+
 	// set by encode
 	Out   []byte // local header and stored bytes
 	Entry czip.ZipEntry
@@ -72,6 +74,9 @@ func (j *BlockJob) free() {
 // Encode fills in Out and Entry. Out is that of an earlier job if there is one, or else memory that free takes back:
 // blocks are expected to shrink by half, or as little as others did.
 func (e *Encoder) Encode(j *BlockJob) (err error) {
+	if j.gives != nil {
+		defer close(j.gives.done)
+	}
 	chain, _ := e.L.BlockInfo(j.V, j.B)
 	if n := len(j.Raw); cap(j.Out) < headerSpace {
 		j.Out = recycled.Get(int64(max(headerSpace+n/2, min(e.most, headerSpace+n+n/8))))
@@ -96,7 +101,7 @@ func (e *Encoder) Encode(j *BlockJob) (err error) {
 	} else {
 		var c *filters.Coder
 		if c, err = e.chains.Coder(chain, j.V); err == nil {
-			out, mask, err = e.Memo.Encode(c, out, j.Raw)
+			out, mask, err = e.coded(c, out, j)
 		}
 		if err == nil && e.memo != nil && isConst(j.Raw) {
 			m := &e.memo[chain]
@@ -117,6 +122,23 @@ func (e *Encoder) Encode(j *BlockJob) (err error) {
 	j.Out = out
 	e.most = max(e.most, len(out))
 	return nil
+}
+
+// coded appends the stored bytes of a block to dst.
+func (e *Encoder) coded(c *filters.Coder, dst []byte, j *BlockJob) (out []byte, mask uint32, err error) {
+	var like filters.Hint
+	switch {
+	case j.gives != nil:
+		out, mask, j.gives.chosen, err = c.EncodeLike(dst, j.Raw, like)
+		return out, mask, err
+	case j.uses != nil:
+		<-j.uses.done // its block was submitted before
+		if like = j.uses.chosen; like != (filters.Hint{}) {
+			out, mask, _, err = c.EncodeLike(dst, j.Raw, like)
+			return out, mask, err
+		}
+	}
+	return e.Memo.Encode(c, dst, j.Raw)
 }
 
 // known returns the last block of one repeated value if raw is equal to it, else nil.

@@ -15,8 +15,16 @@ func Run(ctx context.Context, l *plan.Resolved, workers int, memo *Memo, cut fun
 	if workers == 1 && memo != nil {
 		workers = 0
 	}
+	given := hints{}
 	return pipeline.Run(ctx, workers, 2*workers, pipeline.Steps[*BlockJob]{
-		Make: func(_ context.Context, submit func(*BlockJob) error) error { return cut(submit) },
+		Make: func(_ context.Context, submit func(*BlockJob) error) error {
+			return cut(func(j *BlockJob) error {
+				if memo == nil && j.V >= 0 && j.V < len(l.Vars) {
+					given.of(j, l.Geoms[j.V].Blocks)
+				}
+				return submit(j)
+			})
+		},
 		Work: func(ctx context.Context) func(*BlockJob) error {
 			e := NewEncoder(ctx, l)
 			e.Memo = memo

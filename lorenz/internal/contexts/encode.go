@@ -2,6 +2,8 @@ package contexts
 
 import (
 	"encoding/binary"
+	"math"
+	"slices"
 
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 	"github.com/cdfz-format/cdfz/lorenz/internal/kernels"
@@ -57,6 +59,42 @@ type model struct {
 	kept       [mostTables]uint8              // what contexts become without those that have no residuals
 	tables     [mostTables]table
 	signs      [81][3]uint32
+}
+
+// setBoundaries sets what follows from the boundaries.
+func (m *model) setBoundaries() {
+	k := 0
+	for x := range m.expect {
+		if k+1 < len(m.boundaries) && x >= m.boundaries[k+1] {
+			k++
+		}
+		m.expect[x] = uint8(k)
+	}
+	for k := range m.bounds {
+		m.bounds[k] = every[int16](math.MaxInt16)
+		if k+1 < len(m.boundaries) {
+			m.bounds[k] = every(int16(m.boundaries[k+1] - 1))
+		}
+	}
+}
+
+// Model has the weights and contexts of a block.
+type Model struct {
+	weights    weights
+	boundaries []int
+}
+
+// Model returns those of the block that was appended last.
+func (e *Encoder[T]) Model() *Model {
+	return &Model{e.model.weights, slices.Clone(e.model.boundaries)}
+}
+
+// Use takes weights and contexts of a block of the same shape instead of those that Estimate finds.
+func (e *Encoder[T]) Use(m *Model) {
+	e.model.weights = m.weights
+	e.model.boundaries = append(e.model.boundaries[:0], m.boundaries...)
+	e.model.setBoundaries()
+	e.lowBits()
 }
 
 // table is that of a context.
@@ -238,7 +276,7 @@ func (e *Encoder[T]) classes(mags []float32, marks []uint16) {
 	}
 }
 
-// Append appends the residuals with the weights and contexts of Estimate.
+// Append appends the residuals with the weights and contexts of Estimate or Use.
 func (e *Encoder[T]) Append(dst []byte) []byte {
 	m := &e.model
 	clear(e.seen[0][:])

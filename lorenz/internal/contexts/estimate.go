@@ -178,6 +178,7 @@ func (e *Encoder[T]) merge(used int) int64 {
 	}
 	m := &e.model
 	m.boundaries = m.boundaries[:0]
+	defer m.setBoundaries()
 	sum := int64(0)
 	for i, c := range list[:n] {
 		x := 0
@@ -189,19 +190,6 @@ func (e *Encoder[T]) merge(used int) int64 {
 		}
 		m.boundaries = append(m.boundaries, x)
 		sum += c.cost
-	}
-	k := 0
-	for x := range m.expect {
-		if k+1 < len(m.boundaries) && x >= m.boundaries[k+1] {
-			k++
-		}
-		m.expect[x] = uint8(k)
-	}
-	for k := range m.bounds {
-		m.bounds[k] = every[int16](math.MaxInt16)
-		if k+1 < len(m.boundaries) {
-			m.bounds[k] = every(int16(m.boundaries[k+1] - 1))
-		}
 	}
 	return sum
 }
