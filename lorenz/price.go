@@ -47,7 +47,7 @@ var costs = [forms]cost{
 	formColumns:     {value: 7000, stored: 1000, point: 30, trial: 20000, saves: 5},
 	formAdaptive:    {value: 5000, stored: 150000, most: 75000, point: 100, trial: 60000, saves: 25},
 	formText:        {value: 500, stored: 13000, point: 100, trial: 60000, saves: 50},
-	formMatches:     {value: 3000, stored: 700000, point: 100, trial: 400000, saves: 50},
+	formMatches:     {value: 3000, stored: 300000, point: 100, trial: 400000, saves: 50},
 	formParts:       {point: 100, trial: 150000, saves: 50},
 }
 

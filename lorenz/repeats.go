@@ -31,11 +31,9 @@ func (c *coder[T]) promiseRepeats(s *shape, raw []byte, x *candidate[T]) (int, f
 		share = max(share, k)
 	}
 	try(predict.Predictor{}, r, false)
-	if !s.largeField() || share >= recursPlain {
-		c.diff[0] = entropy.Grow(c.diff[0], len(r))
-		predict.Subtract(c.diff[0], r, 1)
-		try(predict.Predictor{Chain: []int{1}}, c.diff[0], false)
-	}
+	c.diff[0] = entropy.Grow(c.diff[0], len(r))
+	predict.Subtract(c.diff[0], r, 1)
+	try(predict.Predictor{Chain: []int{1}}, c.diff[0], false)
 	// The residuals of floats recur where the floats do.
 	if l := x.pred.Layout(s.n); l == predict.Whole(s.n) && (len(x.pred.Chain) > 0 || x.pred.IsFloat()) &&
 		(s.all || !s.typ.float() || share >= recursPlain) {
@@ -66,9 +64,13 @@ func (c *coder[T]) promiseRepeats(s *shape, raw []byte, x *candidate[T]) (int, f
 		return 0, nil
 	}
 	bytes, less := len(s.head)+int((rest+params)/8), 4
-	if s.largeField() {
+	switch {
+	case s.largeField():
 		bytes += bytes / repeatsMore
 		less = 8
+	case s.typ == Int16 && !s.all: // the median of what they take
+		bytes += bytes * 2 / 5
+		less = 3
 	}
 	return bytes, func(dst []byte) []byte {
 		if !s.all && bytes-bytes/less >= s.limit(formRepeats) {
