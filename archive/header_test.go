@@ -130,3 +130,30 @@ func TestEarlyHeader(t *testing.T) {
 	_, err = read.NewReader(dead, bytes.NewReader(ar), int64(len(ar)), nil)
 	require.ErrorIs(t, err, context.Canceled)
 }
+
+// TestLongHeader archives files whose headers, with the values that are stored with them, have up to 128 KiB, and more:
+// these are in other modes, and both open.
+func TestLongHeader(t *testing.T) {
+	const joined = 8 << 10 // bytes of values that are stored with the header of a small image
+	id := map[bool]uint32{}
+	for _, more := range []int64{-4, 0, 4} {
+		h := &cdf3.Header{Version: cdf3.Classic, Attrs: []cdf3.Attr{{Name: "text", Type: cdf3.Char}}}
+		fill := func(n int64) {
+			h.Attrs[0].Len, h.Attrs[0].Values = n, bytes.Repeat([]byte("history "), int(n/8)+1)[:n]
+			require.NoError(t, h.Layout())
+		}
+		fill(4)
+		b, err := h.Append(nil)
+		require.NoError(t, err)
+		fill(4 + 128<<10 - joined + more - int64(len(b)))
+		image, err := h.Append(nil)
+		require.NoError(t, err)
+		require.EqualValues(t, 128<<10-joined+more, len(image))
+		ar := pack(t, image, nil)
+		r := open(t, ar)
+		require.Equal(t, image, unpack(t, ar))
+		chain, _ := r.L.BlockInfo(-1, 0)
+		id[more > 0] = r.L.Filters[chain][0].ID
+	}
+	require.Equal(t, map[bool]uint32{false: filters.Lorenz, true: filters.Zstd}, id)
+}
