@@ -182,6 +182,47 @@ func modest(f *archive.File) bool {
 	return f.Image().Size() <= 64<<20
 }
 
+func goOutcome(err error) string {
+	switch {
+	case err == nil:
+		return "image"
+	case errors.Is(err, archive.ErrNotArchive), errors.Is(err, archive.ErrVersion), errors.Is(err, filters.ErrUnknownFilter):
+		return "refuse"
+	case errors.Is(err, archive.ErrCorrupt):
+		return "damage"
+	}
+	return err.Error()
+}
+
+// flip changes some bytes, or cuts the archive.
+func flip(ar []byte, rng *rand.Rand) []byte {
+	for range 1 + rng.Intn(3) {
+		at := rng.Intn(len(ar))
+		if rng.Intn(3) == 0 { // the end, which leads to everything
+			at = len(ar) - 1 - rng.Intn(min(len(ar), 600))
+		}
+		switch rng.Intn(8) {
+		case 0, 1, 2:
+			ar[at] ^= 1 << rng.Intn(8)
+		case 3, 4:
+			ar[at] = byte(rng.Uint32())
+		case 5:
+			from := rng.Intn(len(ar))
+			copy(ar[at:], bytes.Clone(ar[from:min(from+20, len(ar))]))
+		case 6:
+			ar = append(ar[:at], ar[at+min(rng.Intn(40), len(ar)-at):]...)
+		case 7:
+			if rng.Intn(4) == 0 {
+				ar = ar[:at]
+			}
+		}
+		if len(ar) == 0 {
+			break
+		}
+	}
+	return ar
+}
+
 // TestHostileArchives opens archives with extreme values in any field and valid
 // checksums. With CDFZ_SOAK=1 it runs for an hour, with CDFZ_SOAK=10m for ten minutes.
 func TestHostileArchives(t *testing.T) {

@@ -124,18 +124,6 @@ func (n *native) read(t *testing.T, ar []byte, restore bool) (outcome, text stri
 	return nativeOutcome(status, text), text, image
 }
 
-func goOutcome(err error) string {
-	switch {
-	case err == nil:
-		return "image"
-	case errors.Is(err, archive.ErrNotArchive), errors.Is(err, archive.ErrVersion), errors.Is(err, filters.ErrUnknownFilter):
-		return "refuse"
-	case errors.Is(err, archive.ErrCorrupt):
-		return "damage"
-	}
-	return err.Error()
-}
-
 func TestNativeVectors(t *testing.T) {
 	n := startNative(t)
 	count := 0
@@ -584,33 +572,4 @@ func TestNativeLateDamage(t *testing.T) {
 		_, err := archive.New(t.Context(), bytes.NewReader(ar), int64(len(ar)), nil)
 		require.ErrorIs(t, err, archive.ErrCorrupt)
 	}
-}
-
-// flip changes some bytes, or cuts the archive.
-func flip(ar []byte, rng *rand.Rand) []byte {
-	for range 1 + rng.Intn(3) {
-		at := rng.Intn(len(ar))
-		if rng.Intn(3) == 0 { // the end, which leads to everything
-			at = len(ar) - 1 - rng.Intn(min(len(ar), 600))
-		}
-		switch rng.Intn(8) {
-		case 0, 1, 2:
-			ar[at] ^= 1 << rng.Intn(8)
-		case 3, 4:
-			ar[at] = byte(rng.Uint32())
-		case 5:
-			from := rng.Intn(len(ar))
-			copy(ar[at:], bytes.Clone(ar[from:min(from+20, len(ar))]))
-		case 6:
-			ar = append(ar[:at], ar[at+min(rng.Intn(40), len(ar)-at):]...)
-		case 7:
-			if rng.Intn(4) == 0 {
-				ar = ar[:at]
-			}
-		}
-		if len(ar) == 0 {
-			break
-		}
-	}
-	return ar
 }
