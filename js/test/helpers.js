@@ -43,15 +43,6 @@ export async function judge(t, dir) {
   return address;
 }
 
-/** npy reads the values of a .npy file as big-endian or little-endian bytes, with the size of an element. */
-export function npy(b) {
-  const v = new DataView(b.buffer, b.byteOffset);
-  const head = Buffer.from(b.subarray(10, 10 + v.getUint16(8, true))).toString("latin1");
-  const [, descr] = /'descr': '([^']*)'/.exec(head);
-  const shape = /'shape': \(([^)]*)\)/.exec(head)[1].split(",").filter((s) => s.trim() !== "").map(Number);
-  return { descr, shape, bytes: b.subarray(10 + v.getUint16(8, true)) };
-}
-
 /**
  * server serves bytes as most hosts do. options: ranges false: it ignores Range; etag: a function; log: a list that gets the
  * ranges; answer: a function that answers before all.
