@@ -17,6 +17,7 @@ import (
 	"time"
 
 	protocol "github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 )
@@ -175,5 +176,24 @@ func TestJudgeSave(t *testing.T) {
 })()`, base64.StdEncoding.EncodeToString(archive)))
 	b.until(`Number(document.body?.dataset.ready ?? 0) > 0`)
 	require.Equal(t, "12", pillow(t, save("save-frames-gif", "dropped-height.gif"), "im.n_frames"))
+	b.clean()
+
+	// A browser that records no video.
+	_, err = chromedp.Call(b.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: "delete window.MediaRecorder"})
+	require.NoError(t, err)
+	b.view(s, "?file=waves.nc&var=height&at=3,y,x")
+	require.Contains(t, b.text("save-frames-note"), "records no WebM video")
+	require.True(t, eval[bool](b, `document.getElementById("save-frames-webm").disabled`))
+
+	// A section through time has frames, too, which are read once.
+	b.view(s, "?file=waves.nc&var=height&at=0,x,5&speed=30&loop=0")
+	n := b.requests()
+	b.after(func() { b.do(chromedp.Click(chromedp.CSS("#play"))) })
+	require.Equal(t, "11", eval[string](b, `document.getElementById("at-0").value`))
+	require.Equal(t, steps-1, b.requests()-n)
+	save = b.downloads()
+	csv, err = os.ReadFile(save("save-series-csv", "waves-height-series.csv"))
+	require.NoError(t, err)
+	require.True(t, strings.HasPrefix(string(csv), "time,lon (degrees_east),lat (degrees_north),height (m)\n2001-01-12T00:00:00,5.5,-89.5,"), string(csv[:100]))
 	b.clean()
 }

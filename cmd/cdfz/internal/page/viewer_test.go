@@ -54,7 +54,7 @@ func TestViewer(t *testing.T) {
 	for _, gone := range []string{"module", "../", "THREDDS", "unsafe-inline"} {
 		require.NotContains(t, index, gone)
 	}
-	for _, name := range []string{"viewer.js", "worker.js", "style.css", "uplot.js", "uplot.css", "uplot-license.txt"} {
+	for _, name := range []string{"viewer.js", "worker.js", "style.css", "uplot.js", "uplot.css", "uplot-license.txt", "gifenc-license.txt"} {
 		require.Contains(t, files, name)
 	}
 }
