@@ -98,6 +98,7 @@ func TestJudgeAnimation(t *testing.T) {
 	b.shot("animation")
 	require.Equal(t, steps, b.requests())
 	picture := func() string {
+		b.until(`document.getElementById("map-canvas").dataset.coast === "true"`)
 		return eval[string](b, `document.getElementById("map-canvas").toDataURL() + document.getElementById("stats").textContent`)
 	}
 	want := picture()

@@ -1,5 +1,6 @@
 // What the canvas of the map shows: cells on the plane of their indices or in a projection, and coastlines.
 import * as coast from "./coast.js";
+import { css } from "./format.js";
 import * as globe from "./globe.js";
 import * as paint from "./paint.js";
 import * as plane from "./plane.js";
@@ -7,6 +8,7 @@ import * as projection from "./projection.js";
 
 const rasters = new WeakMap(); // the last one of a canvas, with what it depends on
 let land = null; // whether cells are on land, with their geometry
+let layer = null; // the last coastlines on the plane: {key, canvas}
 let isLand = null; // by longitude and latitude
 const lines = { near: null, far: null }; // coastlines, when they have been read
 let onCoast = () => {};
@@ -59,6 +61,22 @@ function landOf(source) {
   return land.cells;
 }
 
+// layered draws what changes less often than values, as the coastlines of an animation, which take longer than its cells:
+// while the key is the same, from a canvas of its own. Other contexts than that of a canvas, which write SVG, get it itself.
+function layered(g, key, draw) {
+  if (!(g instanceof CanvasRenderingContext2D)) {
+    draw(g);
+    return;
+  }
+  if (layer?.key !== key) {
+    const canvas = layer?.canvas ?? document.createElement("canvas");
+    [canvas.width, canvas.height] = [g.canvas.width, g.canvas.height];
+    draw(canvas.getContext("2d"));
+    layer = { key, canvas };
+  }
+  g.drawImage(layer.canvas, 0, 0);
+}
+
 // sizes returns the box of a view and the height of its canvas, for a width in CSS pixels.
 export function sizes(g, { slice, source, shown, name, scaled }, width, scale) {
   return name === "cells" ? plane.layout(g, slice, source, shown, width, scale, scaled) : globe.layout(name, slice.geo, width, scale);
@@ -77,12 +95,14 @@ export function draw(g, box, { source, shown, name, eye, coast: wanted, scaled, 
     g.putImageData(paint.image(g, box, cells, source.data, colours, drawn ? landOf(source) : null), box.x, box.y);
     if (contours) plane.contours(g, box, source, shown, colours);
     if (found) {
-      g.save();
-      g.beginPath();
-      g.rect(box.x, box.y, box.w, box.h);
-      g.clip();
-      paint.coastlines(g, found, plane.forward(box, source, source.geo.across), (source.geo.across === 1 ? box.w : box.h) / 2, box.scale);
-      g.restore();
+      layered(g, JSON.stringify([raster.key, land?.key, found === lines.near, css("--coast"), css("--coast-edge")]), (g) => {
+        g.save();
+        g.beginPath();
+        g.rect(box.x, box.y, box.w, box.h);
+        g.clip();
+        paint.coastlines(g, found, plane.forward(box, source, source.geo.across), (source.geo.across === 1 ? box.w : box.h) / 2, box.scale);
+        g.restore();
+      });
     }
     plane.axes(g, box);
     return { p: null, cells, coast: Boolean(found) };
