@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
@@ -54,12 +55,20 @@ func TestJudgePageAxe(t *testing.T) {
 	names := []string{"global", "icon", "stations", "profile", "damaged"}
 	at := serveQuietly(t, kindArchives(t, names...))
 	b := openBrowser(t, 1280, 900)
+	// The first one has a second map, the difference, arrows and another plot.
+	queries := []string{"global.nc&var=SST&at=6,y,x&point=6,45,80&with=AIRT&compare=both&arrows=1&plot=hovmoller"}
 	for _, name := range names {
+		queries = append(queries, name+".nc")
+	}
+	for _, name := range queries {
 		for _, width := range []int64{1280, 390} {
 			for _, theme := range []string{"light", "dark"} {
 				b.theme(theme)
-				b.do(chromedp.EmulateViewport(width, 900), chromedp.Navigate(at+"/page/?file="+name+".nc"))
+				b.do(chromedp.EmulateViewport(width, 900), chromedp.Navigate(at+"/page/?file="+name))
 				b.settled()
+				if strings.Contains(name, "with=") {
+					b.until(`!document.getElementById("twins").hidden`)
+				}
 				eval[bool](b, "%s; true", axe)
 				found := eval[[]string](b, `(async () => {
   for (const d of document.querySelectorAll("details")) d.open = true;

@@ -191,8 +191,10 @@ function show() {
   }
   if (difference) {
     const d = other.difference ??= match.difference(slice, aligned.data);
-    const end = Math.max(Math.abs(d.min ?? 0), Math.abs(d.max ?? 0));
-    panels.difference.show({ ...seen.what, slice: d, source: d }, scales.of(d, { palette: "auto", low: -end, high: end, variable: { attributes: [] } }), `${visible(variable.name)} minus ${named}`);
+    // As far on both sides of 0, without outliers.
+    const plain = { palette: "auto", variable: { attributes: [] } };
+    const { low, high } = scales.of(d, plain), end = Math.max(Math.abs(low), Math.abs(high));
+    panels.difference.show({ ...seen.what, slice: d, source: d }, scales.of(d, { ...plain, low: -end, high: end }), `${visible(variable.name)} minus ${named}`);
   }
 }
 
