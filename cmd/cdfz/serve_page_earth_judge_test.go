@@ -161,3 +161,65 @@ func TestJudgePageProjections(t *testing.T) {
 	require.Contains(t, b.text("note"), "coast=3 is not 0 or 1")
 	b.clean()
 }
+
+// TestJudgePageMeshes looks at known places of curved grids, meshes and points, and chooses cells there.
+func TestJudgePageMeshes(t *testing.T) {
+	const pair = `float x(n) ; x:units = "degrees_east" ; float y(n) ; y:units = "degrees_north" ; `
+	const nodes = `x = 0, 10, 20, 0, 10, 20 ; y = 0, 0, 0, 10, 10, 10 ; `
+	files := map[string]string{
+		"curved.nc": `netcdf c { dimensions: t = 2 ; j = 2 ; i = 3 ; variables: float lat(j, i) ; lat:units = "degrees_north" ; float lon(j, i) ; lon:units = "degrees_east" ;
+			float a(t, j, i) ; a:coordinates = "lon lat" ; data: lat = 0, 1, 2, 10, 11, 12 ; lon = 350, 0, 10, 350, 0, 10 ; a = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 ; }`,
+		"bounds.nc": `netcdf c { dimensions: j = 1 ; i = 2 ; four = 4 ; variables: float lat(j, i) ; lat:units = "degrees_north" ; lat:bounds = "latb" ; float lon(j, i) ; lon:units = "degrees_east" ; lon:bounds = "lonb" ;
+			float latb(j, i, four), lonb(j, i, four) ; float a(j, i) ; a:coordinates = "lon lat" ;
+			data: lat = 5, 5 ; lon = 5, 25 ; latb = 0, 0, 10, 10, 0, 0, 10, 10 ; lonb = 0, 10, 10, 0, 20, 30, 30, 20 ; a = 1, 2 ; }`,
+		"rotated.nc": `netcdf c { dimensions: rlat = 3 ; rlon = 3 ; variables: float rlat(rlat) ; rlat:standard_name = "grid_latitude" ; rlat:units = "degrees" ; float rlon(rlon) ;
+			rlon:standard_name = "grid_longitude" ; rlon:units = "degrees" ; int p ; p:grid_mapping_name = "rotated_latitude_longitude" ; p:grid_north_pole_latitude = 39.25 ; p:grid_north_pole_longitude = -162. ;
+			float a(rlat, rlon) ; a:grid_mapping = "p" ; data: rlat = -5, 0, 5 ; rlon = -5, 0, 5 ; a = 1, 2, 3, 4, 5, 6, 7, 8, 9 ; }`,
+		"faces.nc": `netcdf c { dimensions: t = 2 ; n = 6 ; f = 3 ; c = 4 ; variables: int m ; m:cf_role = "mesh_topology" ; m:topology_dimension = 2 ; m:node_coordinates = "x y" ; m:face_node_connectivity = "fn" ; ` + pair +
+			`int fn(f, c) ; fn:start_index = 1 ; fn:_FillValue = -1 ; float a(t, f) ; a:mesh = "m" ; a:location = "face" ; float b(n) ; b:mesh = "m" ; b:location = "node" ;
+			data: ` + nodes + `fn = 1, 2, 5, 4, 2, 3, 6, _, 2, 6, 5, _ ; a = 1, 2, 3, 4, 5, 6 ; b = 1, 2, 3, 4, 5, 6 ; }`,
+		"icon.nc": `netcdf c { dimensions: cell = 2 ; nv = 3 ; variables: double clon(cell) ; clon:standard_name = "longitude" ; clon:units = "radian" ; clon:bounds = "clon_vertices" ; double clat(cell) ;
+			clat:standard_name = "latitude" ; clat:units = "radian" ; clat:bounds = "clat_vertices" ; double clon_vertices(cell, nv), clat_vertices(cell, nv) ; float a(cell) ; a:coordinates = "clat clon" ;
+			data: clon = 0.1, 0.2 ; clat = 0.1, 0.1 ; clon_vertices = 0, 0.2, 0.1, 0.1, 0.2, 0.3 ; clat_vertices = 0, 0, 0.2, 0.2, 0, 0.2 ; a = 1, 2 ; }`,
+		"exodus.e": `netcdf c { dimensions: num_nodes = 6 ; e = 2 ; k = 4 ; t = 1 ; variables: double coordx(num_nodes), coordy(num_nodes) ; int connect1(e, k) ; connect1:elem_type = "QUAD4" ; double a(t, e), b(t, num_nodes) ;
+			data: coordx = 0, 10, 20, 0, 10, 20 ; coordy = 0, 0, 0, 10, 10, 10 ; connect1 = 1, 2, 5, 4, 2, 3, 6, 5 ; a = 1, 2 ; b = 1, 2, 3, 4, 5, 6 ; }`,
+		"stations.nc": `netcdf c { dimensions: t = 2 ; n = 3 ; variables: ` + pair + `float a(t, n) ; a:coordinates = "x y" ; :featureType = "timeSeries" ; data: x = 0, 10, 20 ; y = 0, 5, 10 ; a = 1, 2, 3, 4, 5, 6 ; }`,
+		"track.nc":    `netcdf c { dimensions: n = 3 ; variables: ` + pair + `float a(n) ; a:coordinates = "x y" ; :featureType = "trajectory" ; data: x = 170, 179, -172 ; y = 0, 5, 10 ; a = 1, 2, 3 ; }`,
+	}
+	s := serveOn(t, generated(t, files))
+	b := openBrowser(t, 1000, 800)
+	type place struct{ x, y, value float64 } // 0 for none
+	for query, places := range map[string][]place{
+		"curved.nc&var=a":                  {{351, 1, 1}, {1, 2, 2}, {9, 11, 6}, {30, 5, 0}},
+		"curved.nc&var=a&projection=globe": {{351, 1, 1}, {1, 2, 2}, {9, 11, 6}, {30, 5, 0}},
+		"bounds.nc&var=a":                  {{1, 1, 1}, {29, 9, 2}, {15, 5, 0}},
+		"rotated.nc&var=a":                 {{18, 50.75, 5}, {18, 55.5, 8}},
+		"faces.nc&var=a":                   {{3, 4, 1}, {18, 3, 2}, {12, 9, 3}},
+		"faces.nc&var=b":                   {{1, 1, 1}, {19, 9, 6}, {10.4, 8, 5}},
+		"icon.nc&var=a":                    {{5.5, 3, 1}, {11.5, 8, 2}},
+		"exodus.e&var=a":                   {{1, 9, 1}, {11, 1, 2}},
+		"exodus.e&var=b":                   {{1, 9, 4}, {11, 1, 2}},
+		"stations.nc&var=a":                {{0, 0, 1}, {10, 5, 2}, {5, 2.5, 0}},
+		"track.nc&var=a":                   {{179, 5, 2}, {188, 10, 3}},
+	} {
+		b.view(s, "?file="+query+"&palette=viridis&from=0&to=12&coast=0")
+		for _, p := range places {
+			require.True(t, eval[bool](b, `(async () => {`+colours+`
+  const projection = await import("./projection.js");
+  const p = projection.make(document.getElementById("projection").value || "flat", JSON.parse(canvas.dataset.eye), box), to = new Float64Array(2);
+  p.forward(%[1]g, %[2]g, to);
+  const found = pixel(to[0] + 2.5, to[1] - 2.5); // beside the lines of coordinates
+  return %[3]g > 0 ? is(found, %[3]g, 0, 12) : Math.max(...found) - Math.min(...found) < 16;
+})()`, p.x, p.y, p.value), "%s at %g, %g: not %g", query, p.x, p.y, p.value)
+		}
+		b.shot("mesh-" + strings.NewReplacer("&", "-", "=", "-").Replace(query))
+	}
+	// A chosen face has a series, and keys go to its neighbours.
+	b.view(s, "?file=faces.nc&var=a&point=0,0")
+	b.until(`document.getElementById("series").dataset.values === "[1,4]"`)
+	require.Equal(t, "1 at 5°N, 5°E — f[0]", b.text("readout"))
+	b.do(chromedp.Focus(chromedp.CSS("#map-cursor")), chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.Enter))
+	b.until(`document.getElementById("series").dataset.values === "[3,6]"`)
+	require.Contains(t, eval[string](b, `location.search`), "at=0,x")
+	b.clean()
+}

@@ -1,0 +1,48 @@
+// How long the page's maps take: the raster of cells of a view, which stays while values change, and its colours. Times are
+// those of the processor, so that other work on the machine counts little: node js/bench/map.mjs
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { fileURLToPath } from "node:url";
+
+const dir = mkdtempSync(`${tmpdir()}/cdfz-map-`);
+cpSync(fileURLToPath(new URL("../../cmd/cdfz/internal/page/static", import.meta.url)), dir, { recursive: true });
+writeFileSync(`${dir}/package.json`, '{ "type": "module" }');
+globalThis.document = { baseURI: "http://127.0.0.1/page/", documentElement: { classList: { contains: () => false } }, addEventListener() {} };
+globalThis.matchMedia = () => ({ matches: false, addEventListener() {} });
+const [cells, paint, projection, scale] = await Promise.all(["cells", "paint", "projection", "scale"].map((m) => import(`${dir}/${m}.js`)));
+rmSync(dir, { recursive: true });
+
+// median returns the median of processor times of a function, in milliseconds.
+function median(f, times = 15) {
+  const out = [];
+  for (let i = 0; i < times; i++) {
+    const before = process.cpuUsage();
+    f();
+    const { user, system } = process.cpuUsage(before);
+    out.push((user + system) / 1000);
+  }
+  return out.sort((a, b) => a - b)[times >> 1];
+}
+
+const box = { x: 0, y: 0, w: 1000, h: 500, scale: 1 };
+const canvas = { createImageData: (w, h) => ({ data: new Uint8ClampedArray(4 * w * h) }) };
+const raster = new Int32Array(box.w * box.h);
+const colours = scale.make({ palette: "viridis", low: -1, high: 1 });
+
+const grid = cells.grid([{ values: Array.from({ length: 180 }, (_, i) => i - 89.5) }, { values: Array.from({ length: 360 }, (_, i) => i + 0.5) }], 1);
+const [nx, ny] = [1000, 500];
+const lon = new Float64Array((nx + 1) * (ny + 1)), lat = new Float64Array(lon.length), corners = new Int32Array(6 * nx * ny), starts = new Int32Array(2 * nx * ny + 1);
+for (let j = 0, k = 0; j <= ny; j++) for (let i = 0; i <= nx; i++, k++) [lon[k], lat[k]] = [(360 * i) / nx - 180, (180 * j) / ny - 90];
+for (let j = 0, c = 0; j < ny; j++) for (let i = 0, a = j * (nx + 1); i < nx; i++, a++, c += 6) corners.set([a, a + 1, a + nx + 2, a, a + nx + 2, a + nx + 1], c);
+for (let i = 0; i < starts.length; i++) starts[i] = 3 * i;
+const made = median(() => cells.faces({ lon, lat, corners, starts }), 3);
+const mesh = cells.faces({ lon, lat, corners, starts });
+console.log(`${box.w} x ${box.h} pixels; ${grid.n} cells of a grid, ${mesh.triangles} triangles of a mesh (cut in ${made.toFixed(0)} ms)`);
+for (const name of ["plate", "globe", "mollweide", "north"]) {
+  const p = projection.make(name, projection.whole(name), box);
+  const times = [grid, mesh].map((geo) => {
+    const data = Float32Array.from({ length: geo.n }, (_, i) => Math.sin(i / 100));
+    return [median(() => geo.raster(raster, box, p)), median(() => paint.image(canvas, box, raster, data, colours, null))].map((t) => t.toFixed(1));
+  });
+  console.log(`${name}: grid ${times[0][0]} ms, mesh ${times[1][0]} ms, colours ${times[0][1]} and ${times[1][1]} ms`);
+}
