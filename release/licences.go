@@ -19,7 +19,9 @@ const licencesFile = "cmd/cdfz/licences.txt"
 // js/, and the files with their licences.
 var scripts = []struct{ name, version, file string }{
 	{"fzstd", "0.1.1", "js/vendor/fzstd-license.txt"},
+	{"gifenc", "1.0.3", "cmd/cdfz/internal/page/static/vendor/gifenc-license.txt"},
 	{"uplot", "1.6.32", "cmd/cdfz/internal/page/static/uplot-license.txt"},
+	{"world-atlas", "2.0.2", "cmd/cdfz/internal/page/static/vendor/world-atlas-license.txt"},
 }
 
 // linked is a module that the program links on some system.

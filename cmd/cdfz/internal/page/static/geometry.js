@@ -156,7 +156,7 @@ export function along(meta, v) {
 const placed = (geo) => geo.bounds.every(Number.isFinite);
 
 // most is the number of cells, nodes or corners of a mesh that are read: others are shown as series.
-export const most = 1 << 23;
+const most = 1 << 23;
 
 const chunk = 1 << 20; // values of an answer
 const bare = { bare: true };
