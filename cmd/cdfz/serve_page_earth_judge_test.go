@@ -169,9 +169,9 @@ func TestJudgePageMeshes(t *testing.T) {
 	files := map[string]string{
 		"curved.nc": `netcdf c { dimensions: t = 2 ; j = 2 ; i = 3 ; variables: float lat(j, i) ; lat:units = "degrees_north" ; float lon(j, i) ; lon:units = "degrees_east" ;
 			float a(t, j, i) ; a:coordinates = "lon lat" ; data: lat = 0, 1, 2, 10, 11, 12 ; lon = 350, 0, 10, 350, 0, 10 ; a = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 ; }`,
-		"bounds.nc": `netcdf c { dimensions: j = 1 ; i = 2 ; four = 4 ; variables: float lat(j, i) ; lat:units = "degrees_north" ; lat:bounds = "latb" ; float lon(j, i) ; lon:units = "degrees_east" ; lon:bounds = "lonb" ;
+		"bounds.nc": `netcdf c { dimensions: j = 2 ; i = 2 ; four = 4 ; variables: float lat(j, i) ; lat:units = "degrees_north" ; lat:bounds = "latb" ; float lon(j, i) ; lon:units = "degrees_east" ; lon:bounds = "lonb" ;
 			float latb(j, i, four), lonb(j, i, four) ; float a(j, i) ; a:coordinates = "lon lat" ;
-			data: lat = 5, 5 ; lon = 5, 25 ; latb = 0, 0, 10, 10, 0, 0, 10, 10 ; lonb = 0, 10, 10, 0, 20, 30, 30, 20 ; a = 1, 2 ; }`,
+			data: lat = 5, 5, 25, 25 ; lon = 5, 25, 5, 25 ; latb = 0, 0, 10, 10, 0, 0, 10, 10, 20, 20, 30, 30, 20, 20, 30, 30 ; lonb = 0, 10, 10, 0, 20, 30, 30, 20, 0, 10, 10, 0, 20, 30, 30, 20 ; a = 1, 2, 3, 4 ; }`,
 		"rotated.nc": `netcdf c { dimensions: rlat = 3 ; rlon = 3 ; variables: float rlat(rlat) ; rlat:standard_name = "grid_latitude" ; rlat:units = "degrees" ; float rlon(rlon) ;
 			rlon:standard_name = "grid_longitude" ; rlon:units = "degrees" ; int p ; p:grid_mapping_name = "rotated_latitude_longitude" ; p:grid_north_pole_latitude = 39.25 ; p:grid_north_pole_longitude = -162. ;
 			float a(rlat, rlon) ; a:grid_mapping = "p" ; data: rlat = -5, 0, 5 ; rlon = -5, 0, 5 ; a = 1, 2, 3, 4, 5, 6, 7, 8, 9 ; }`,
@@ -192,7 +192,7 @@ func TestJudgePageMeshes(t *testing.T) {
 	for query, places := range map[string][]place{
 		"curved.nc&var=a":                  {{351, 1, 1}, {1, 2, 2}, {9, 11, 6}, {30, 5, 0}},
 		"curved.nc&var=a&projection=globe": {{351, 1, 1}, {1, 2, 2}, {9, 11, 6}, {30, 5, 0}},
-		"bounds.nc&var=a":                  {{1, 1, 1}, {29, 9, 2}, {15, 5, 0}},
+		"bounds.nc&var=a":                  {{1, 1, 1}, {28, 8, 2}, {15, 5, 0}, {25, 25, 4}},
 		"rotated.nc&var=a":                 {{18, 50.75, 5}, {18, 55.5, 8}},
 		"faces.nc&var=a":                   {{3, 4, 1}, {18, 3, 2}, {12, 9, 3}},
 		"faces.nc&var=b":                   {{1, 1, 1}, {19, 9, 6}, {10.4, 8, 5}},

@@ -58,13 +58,15 @@ function topologies(meta) {
     };
     const faces = named(meta, attr(m, "face_node_connectivity"));
     const nodes = pair(attr(m, "node_coordinates"));
-    out.push({ name: m.name, faces, nodes, edges: pair(attr(m, "edge_coordinates")), first: Number(attr(faces ?? m, "start_index") || 0) });
+    // Faces are along the first dimension of their connectivity, unless the mesh names the other one.
+    const turned = faces?.dims.length === 2 && meta.dimensions[faces.dims[1]].name === attr(m, "face_dimension");
+    out.push({ name: m.name, faces, nodes, turned, edges: pair(attr(m, "edge_coordinates")), first: Number(attr(faces ?? m, "start_index") || 0) });
   }
   // FVCOM without the conventions: nv has the three nodes of an element, from 1 on.
   const nv = named(meta, "nv");
   if (nv && nv.dims.length === 2 && nv.shape.includes(3)) {
     const nodes = ["lon", "lat"].map((n) => named(meta, n));
-    if (nodes.every((v) => v && v.dims.length === 1)) out.push({ name: "", faces: nv, nodes: { lon: nodes[0], lat: nodes[1], planar: false }, first: 1 });
+    if (nodes.every((v) => v && v.dims.length === 1)) out.push({ name: "", faces: nv, nodes: { lon: nodes[0], lat: nodes[1], planar: false }, first: 1, turned: nv.shape[0] === 3 });
   }
   // MPAS: the corners of a cell are vertices, from 1 on, and those of the dual mesh are cells.
   for (const [faces, lon, lat, count] of [["verticesOnCell", "lonVertex", "latVertex", "nEdgesOnCell"], ["cellsOnVertex", "lonCell", "latCell", ""]]) {
@@ -299,7 +301,7 @@ async function read(file, meta, v, words, s, found) {
     const [lon, lat] = await places(file, found.nodes);
     const { planar } = found.nodes;
     if (!found.nodal) return cells.faces({ lon, lat, ...(await connectivity(file, found, lon.length, found.along)), planar });
-    const all = await Promise.all(found.parts.map((t) => connectivity(file, t, lon.length, t.faces.shape[0] < t.faces.shape[1] && t.faces.shape[0] <= 4 ? 1 : 0)));
+    const all = await Promise.all(found.parts.map((t) => connectivity(file, t, lon.length, t.turned ? 1 : 0)));
     return cells.faces({ lon, lat, ...joined(all), nodal: true, planar });
   });
 }
