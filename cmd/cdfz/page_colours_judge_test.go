@@ -24,9 +24,10 @@ func TestJudgePageColours(t *testing.T) {
 		return strings.Join(out, ", ")
 	}
 	const n = rows * columns
-	cdl := `netcdf c { dimensions: time = 3 ; y = 20 ; x = 30 ; variables:
+	cdl := `netcdf c { dimensions: time = 3 ; y = 20 ; x = 30 ; lat = 18 ; lon = 36 ; variables:
   float both(time, y, x) ; float fill(y, x) ; fill:units = "K" ; float wind(y, x) ; wind:units = "degree" ; wind:standard_name = "wind_from_direction" ;
-  byte kind(y, x) ; kind:flag_values = 0b, 1b, 4b ; kind:flag_meanings = "land open_water sea_ice" ; float many(y, x) ; data:
+  byte kind(y, x) ; kind:flag_values = 0b, 1b, 4b ; kind:flag_meanings = "land open_water sea_ice" ; float many(y, x) ;
+  float lat(lat) ; lat:units = "degrees_north" ; float lon(lon) ; lon:units = "degrees_east" ; float earth(lat, lon) ; data:
   both = ` + list(times*n, func(i int) string { return fmt.Sprint((i%n - 200) * (i/n + 1)) }) + ` ;
   fill = ` + list(n, func(i int) string {
 		if i < 3 {
@@ -36,7 +37,9 @@ func TestJudgePageColours(t *testing.T) {
 	}) + ` ;
   wind = ` + list(n, func(i int) string { return fmt.Sprint(i % 360) }) + ` ;
   kind = ` + list(n, func(i int) string { return []string{"0", "1", "4"}[i%3] }) + ` ;
-  many = ` + list(n, func(i int) string { return fmt.Sprintf("1e%d", i%8-2) }) + ` ; }`
+  many = ` + list(n, func(i int) string { return fmt.Sprintf("1e%d", i%8-2) }) + ` ;
+  lat = ` + list(18, func(i int) string { return fmt.Sprint(10*i - 85) }) + ` ; lon = ` + list(36, func(i int) string { return fmt.Sprint(10 * i) }) + ` ;
+  earth = ` + list(18*36, func(i int) string { return fmt.Sprint(100 + i/36) }) + ` ; }`
 	s := serveOn(t, generated(t, map[string]string{"c.nc": cdl}))
 	b := openBrowser(t, 1000, 1000)
 	label := func() string {
@@ -109,6 +112,14 @@ func TestJudgePageColours(t *testing.T) {
 	require.Greater(t, dark(), 500)
 	b.until(`location.search === "?file=c.nc&var=many&at=y,x&palette=cividis_r&scale=log&range=all&contours=1"`)
 	b.shot("logarithm")
+	b.clean()
+
+	// In a projection the contours of values by latitude are whole parallels.
+	b.view(s, "?file=c.nc&var=earth&projection=north&coast=0&palette=cividis_r")
+	before := dark()
+	b.do(chromedp.Click(chromedp.CSS("#contours")))
+	require.Greater(t, dark(), before+500)
+	b.shot("contours-north")
 	b.clean()
 
 	b.view(s, "?file=c.nc&var=many&scale=square&range=most&hold=2&contours=yes")

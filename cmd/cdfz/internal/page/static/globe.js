@@ -1,5 +1,6 @@
 // The map in a projection: its box, the part of a slice in it, and the lines around and over the cells.
 import * as coast from "./coast.js";
+import * as isolines from "./contours.js";
 import { css, coordinate } from "./format.js";
 import * as paint from "./paint.js";
 import { font } from "./plane.js";
@@ -77,6 +78,18 @@ export function draw(g, box, p, geo, picture, lines) {
 }
 
 
+
+// contours draws those of a slice.
+export function contours(g, box, p, { geo, data, shape }, colours) {
+  const round = geo.kind === "grid" && geo.across === 1 && geo.bounds[2] - geo.bounds[0] > 360 - 1e-6;
+  const jump = p.name === "globe" || !p.turn ? Infinity : p.turn / 2;
+  g.save();
+  g.beginPath();
+  g.rect(box.x, box.y, box.w, box.h);
+  g.clip();
+  isolines.draw(g, { slice: { data, shape }, of: [0, shape[0], 0, shape[1]], round, forward: isolines.onEarth(geo, shape[1], p), jump, ratio: box.scale }, colours);
+  g.restore();
+}
 
 // part returns the bounds of what is seen: all of the earth unless longitudes and latitudes are straight.
 function part(box, p) {

@@ -28,6 +28,9 @@ export function projections(slice) {
 // hasCoast reports whether coastlines can be drawn on a slice in a projection.
 export const hasCoast = (slice, name) => Boolean(slice?.geo && !slice.geo.planar && (name !== "cells" || slice.geo.kind === "grid"));
 
+// hasContours reports whether cells are those of a grid, between which contours are drawn.
+export const hasContours = ({ axes, shape, geo }) => axes[0].dim !== -1 && shape[0] > 1 && shape[1] > 1 && geo?.kind !== "points";
+
 // coastlines returns those that are known, and reads others.
 function coastlines(fine) {
   const name = fine ? "near" : "far";
@@ -111,5 +114,6 @@ export function draw(g, box, { source, shown, name, eye, coast: wanted, scaled, 
   const cells = cellsOf(g.canvas, box, source, shown, name, eye, (out) => source.geo.raster(out, box, p));
   const found = drawn ? coastlines((p.size * Math.PI) / 180 > 12 * box.scale) : null;
   globe.draw(g, box, p, source.geo, paint.image(g, box, cells, source.data, colours, drawn ? landOf(source) : null), found);
+  if (contours && hasContours(source)) globe.contours(g, box, p, source, colours);
   return { p, cells, coast: Boolean(found) };
 }
