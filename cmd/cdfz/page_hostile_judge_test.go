@@ -328,7 +328,7 @@ func TestJudgePageHostile(t *testing.T) {
 		require.Contains(t, b.text("stats"), "12 values from 1 to 12")
 	}
 	require.Less(t, b.resident(), int64(1200<<20))
-	require.Equal(t, []string{data.URL, pages.URL}, slices.Sorted(slices.Values(hosts())))
+	require.ElementsMatch(t, []string{data.URL, pages.URL}, hosts())
 	b.mu.Lock()
 	require.Empty(t, b.errors)
 	b.mu.Unlock()
