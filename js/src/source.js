@@ -90,7 +90,8 @@ export class Source {
 class URLSource extends Source {
   /** options: fetch, headers, signal, and whole: the most bytes of a file that a server without ranges may send whole. */
   constructor(url, { fetch, headers, signal, whole = 16 << 20, credentials }) {
-    super(0, url, (off, len, signal) => this.range(off, len, signal));
+    super(0, shown(url), (off, len, signal) => this.range(off, len, signal));
+    this.url = url;
     this.fetch = fetch ?? ((...a) => globalThis.fetch(...a));
     this.headers = headers;
     this.credentials = credentials;
@@ -101,11 +102,23 @@ class URLSource extends Source {
   async request(off, end, signal) {
     const headers = new Headers(this.headers);
     headers.set("Range", `bytes=${off}-${end - 1}`);
+    for (let attempt = 0; ; attempt++) {
+      const r = await this.once(headers, signal);
+      if (!busy.includes(r.status) || attempt === attempts - 1) return r;
+      const asked = r.headers.get("Retry-After"); // seconds, or a date
+      const wait = asked === null ? 200 * 4 ** attempt : 1000 * (/^\d+$/.test(asked) ? Number(asked) : Math.max(0, (Date.parse(asked) - Date.now()) / 1000 || 0));
+      if (wait > longestWait) return r;
+      await r.body?.cancel();
+      await pause(wait, signal);
+    }
+  }
+
+  async once(headers, signal) {
     try {
-      return await this.fetch(this.name, { headers, signal, credentials: this.credentials });
+      return await this.fetch(this.url, { headers, signal, credentials: this.credentials });
     } catch (e) {
       if (signal?.aborted || e.name === "AbortError") throw e;
-      const elsewhere = globalThis.location && new URL(this.name).origin !== globalThis.location.origin;
+      const elsewhere = globalThis.location && new URL(this.url).origin !== globalThis.location.origin;
       throw new SourceError(`${this.name} could not be read: ${e.message}${e.cause?.message ? ` (${e.cause.message})` : ""}${elsewhere ? `. Either there is no such server, or it does not allow pages of ${globalThis.location.origin} to read it: it has to answer with the headers ${cors}` : ""}`, { cause: e });
     }
   }
@@ -120,10 +133,7 @@ class URLSource extends Source {
       return;
     }
     if (r.status === 200) return this.complete(r);
-    if (r.status !== 206) {
-      await r.body?.cancel();
-      throw new SourceError(`${this.name}: status ${r.status} ${r.statusText}`.trimEnd());
-    }
+    if (r.status !== 206) throw await this.refused(r);
     const found = /^bytes 0-(\d+)\/(\d+)$/.exec(r.headers.get("Content-Range") ?? "");
     if (!found) {
       await r.body?.cancel();
@@ -181,11 +191,27 @@ class URLSource extends Source {
       await r.body?.cancel();
       throw was("length", this.size, total ?? "less");
     }
-    if (r.status !== 206) {
+    if (r.status === 200) {
       await r.body?.cancel();
-      throw new SourceError(r.status === 200 ? `${this.name}: the server ignored a range, which it had known before` : `${this.name}: status ${r.status} ${r.statusText}`.trimEnd());
+      throw new SourceError(`${this.name}: the server ignored a range, which it had known before`);
     }
+    if (r.status !== 206) throw await this.refused(r);
     return this.body(r, len, signal);
+  }
+
+  // refused describes a status, with the code and message of stores like S3.
+  async refused(r) {
+    let more = "";
+    const asked = r.headers.get("Retry-After");
+    if (busy.includes(r.status) && asked) more = `: the server asks to wait (Retry-After: ${asked})`;
+    else {
+      const reader = r.body?.getReader();
+      const text = new TextDecoder().decode((await reader?.read().catch(() => undefined))?.value ?? new Uint8Array());
+      await reader?.cancel().catch(() => {});
+      const [code, message] = ["Code", "Message"].map((name) => new RegExp(`<${name}>([^<]{1,300})</${name}>`).exec(text)?.[1]);
+      if (code) more = `: ${code}${message ? `: ${message}` : ""}`;
+    }
+    return new SourceError(`${`${this.name}: status ${r.status} ${r.statusText}`.trimEnd()}${more}`);
   }
 
   async body(r, len, signal) {
@@ -199,6 +225,31 @@ class URLSource extends Source {
     if (b.length !== len) throw new SourceError(`${this.name}: expected ${len} bytes, found ${b.length}${r.headers.get("Content-Encoding") ? `: the server must not compress archives (Content-Encoding: ${r.headers.get("Content-Encoding")})` : ""}`);
     return b;
   }
+}
+
+// shown is a URL in messages, without passwords and the query, which may have a signature.
+function shown(url) {
+  const u = new URL(url);
+  u.username = u.password = u.hash = u.search = "";
+  return u.href;
+}
+
+const busy = [429, 500, 502, 503, 504]; // statuses after which a request may succeed
+const attempts = 4, longestWait = 10000; // ms
+
+function pause(ms, signal) {
+  return new Promise((resolve, reject) => {
+    const stop = () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", stop);
+      resolve();
+    }, ms);
+    if (signal?.aborted) stop();
+    else signal?.addEventListener("abort", stop, { once: true });
+  });
 }
 
 const cors = "Access-Control-Allow-Origin: * (or the page's origin) and Access-Control-Expose-Headers: Content-Range, ETag";

@@ -95,3 +95,43 @@ test("other files", async () => {
   await assert.rejects(open(bytesOf(`${testdata}classic/cdf1_bits.nc`)), (e) => e instanceof UnsupportedError && /classic netCDF file, of which cdfz archive makes an archive/.test(e.message));
   await assert.rejects(open(5), TypeError);
 });
+
+test("servers that are busy are asked again", async (t) => {
+  const bytes = large(t);
+  let asked = 0;
+  const busy = (times, status, headers) => server(t, bytes, { answer: (q, r) => asked++ < times && (r.writeHead(status, headers).end(), true) });
+  for (const [status, headers] of [[503, { "Retry-After": "0" }], [429, { "Retry-After": new Date(0).toUTCString() }], [500, {}]]) {
+    asked = 0;
+    const a = await open(await busy(1, status, headers));
+    assert.equal(asked, 1 + a.source.requests, `${status}`);
+  }
+  asked = 0;
+  await assert.rejects(open(await busy(9, 503, { "Retry-After": "0" })), (e) => e instanceof SourceError && /status 503 Service Unavailable/.test(e.message));
+  assert.equal(asked, 4);
+  asked = 0;
+  await assert.rejects(open(await busy(9, 503, { "Retry-After": "3600" })), /the server asks to wait \(Retry-After: 3600\)/);
+  assert.equal(asked, 1, "an hour is too long");
+  const stop = new AbortController();
+  const waiting = open(await busy(Infinity, 503, { "Retry-After": "9" }), { signal: stop.signal });
+  setTimeout(() => stop.abort(), 50);
+  await assert.rejects(waiting, { name: "AbortError" });
+});
+
+test("signed addresses: the query is sent, and no message has it", async (t) => {
+  const bytes = large(t);
+  const ask = "?X-Amz-Signature=secret&response-content-type=x%2Fy", seen = new Set();
+  let answer;
+  const url = `${await server(t, bytes, { answer: (q, r) => (seen.add(q.url), answer?.(r)) })}${ask}`;
+  const a = await open(url, { cache: 0 });
+  await a.variables.at(-1).get();
+  assert.deepEqual([...seen], [`/x.nc.cdfz${ask}`]);
+  const xml = (status, code, message) => (r) => (r.writeHead(status, { "Content-Type": "application/xml" }).end(`<?xml version="1.0"?><Error><Code>${code}</Code><Message>${message}</Message></Error>`), true);
+  for (const [status, code, message] of [[403, "AccessDenied", "Request has expired"], [404, "NoSuchKey", "The specified key does not exist."]]) {
+    answer = xml(status, code, message);
+    for (const f of [() => open(url), () => a.variables.at(-1).get()]) {
+      await assert.rejects(f(), (e) => e instanceof SourceError && e.message.includes(`status ${status}`) && e.message.endsWith(`: ${code}: ${message}`) && !e.message.includes("secret"));
+    }
+  }
+  answer = (r) => (r.writeHead(416, { "Content-Range": "bytes */10" }).end(), true);
+  await assert.rejects(a.variables.at(-1).get(), (e) => e instanceof ChangedError && /its length was \d+ and is 10/.test(e.message) && !e.message.includes("secret"));
+});
