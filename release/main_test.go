@@ -102,11 +102,12 @@ func TestCheckWheel(t *testing.T) {
 // TestRelease makes what one system needs, twice, and compares the sums, or only once with -short.
 func TestRelease(t *testing.T) {
 	var sums []string
+	var dist string
 	for _, name := range []string{"one", "another"} {
 		if testing.Short() && len(sums) > 0 {
 			break
 		}
-		dist := filepath.Join(t.TempDir(), name)
+		dist = filepath.Join(t.TempDir(), name)
 		if err := run([]string{"-version", "1.2.3-rc.4", "-only", "linux/" + goarch(), "-o", dist}); err != nil {
 			t.Fatal(err)
 		}
@@ -124,8 +125,17 @@ func TestRelease(t *testing.T) {
 	if another := sums[len(sums)-1]; sums[0] != another {
 		t.Errorf("expected the same bytes, found\n%s\n%s", sums[0], another)
 	}
-	for _, name := range []string{"cdfz-1.2.3-rc.4.tar.gz", "cdfz-1.2.3-rc.4-linux-" + goarch() + ".tar.gz", "cdfz_1.2.3~rc.4-1_" + goarch() + ".deb", "cdfz-1.2.3-rc.4-oci.tar",
-		"python/cdfz-1.2.3rc4-py3-none-" + manylinux + "_" + machine() + ".whl", "recipes/spack/packages/cdfz/package.py", "recipes/modulefiles/cdfz/1.2.3-rc.4.lua"} {
+	recipes, err := output(dist, nil, "tar", "-tzf", "cdfz-recipes-1.2.3-rc.4.tar.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"recipes/spack/packages/cdfz/package.py", "recipes/modulefiles/cdfz/1.2.3-rc.4.lua"} {
+		if !strings.Contains(recipes, name+"\n") {
+			t.Errorf("expected %s, found none in\n%s", name, recipes)
+		}
+	}
+	for _, name := range []string{"cdfz-1.2.3-rc.4.tar.gz", "cdfz-1.2.3-rc.4-linux-" + goarch() + ".tar.gz", "cdfz_1.2.3-rc.4-1_" + goarch() + ".deb", "cdfz-1.2.3-rc.4-oci.tar",
+		"python/cdfz-1.2.3rc4-py3-none-" + manylinux + "_" + machine() + ".whl", "cdfz-recipes-1.2.3-rc.4.tar.gz"} {
 		if !strings.Contains(sums[0], "  "+name+"\n") {
 			t.Errorf("expected %s, found none in\n%s", name, sums[0])
 		}

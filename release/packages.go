@@ -377,7 +377,8 @@ func (r *release) pack(p *pkg) error {
 		if err != nil {
 			return err
 		}
-		info.Target = r.out("%s", packager.ConventionalFileName(info))
+		// Sites that files are published on replace the ~ of a candidate in their names, and their sums would not be found.
+		info.Target = r.out("%s", strings.ReplaceAll(packager.ConventionalFileName(info), "~", "-"))
 		if err := create(info.Target, func(w io.Writer) error { return packager.Package(info, w) }); err != nil {
 			return fmt.Errorf("%s: %w", filepath.Base(info.Target), err)
 		}

@@ -40,7 +40,11 @@ func (r *release) recipes() error {
 			return err
 		}
 	}
-	return fs.WalkDir(templates, "templates", func(name string, e fs.DirEntry, err error) error {
+	dir, err := r.dir("recipes")
+	if err != nil {
+		return err
+	}
+	err = fs.WalkDir(templates, "templates", func(name string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return err
 		}
@@ -57,8 +61,12 @@ func (r *release) recipes() error {
 			return err
 		}
 		to := strings.ReplaceAll(strings.TrimPrefix(name, "templates/"), "VERSION", r.version.String())
-		return write(r.out("recipes/%s", to), filled.Bytes(), 0o644)
+		return write(filepath.Join(dir, filepath.FromSlash(to)), filled.Bytes(), 0o644)
 	})
+	if err != nil {
+		return err
+	}
+	return r.tarGz(r.out("cdfz-recipes-%s.tar.gz", r.version), dir, "recipes")
 }
 
 // sbom returns the bill of materials of the program for Linux on amd64, in the format of CycloneDX.
