@@ -213,8 +213,9 @@ python3 -c 'import pathlib, sysconfig
 (pathlib.Path(sysconfig.get_path("purelib")) / "cdfz.pth").write_text("/usr/share/cdfz/python\n")'
 `
 	pthRemove = `#!/bin/sh
-[ "$1" != 0 ] || python3 -c 'import pathlib, sysconfig
-(pathlib.Path(sysconfig.get_path("purelib")) / "cdfz.pth").unlink(missing_ok=True)'
+[ "$1" != 0 ] || python3 -c 'import pathlib, shutil, sysconfig
+(pathlib.Path(sysconfig.get_path("purelib")) / "cdfz.pth").unlink(missing_ok=True)
+shutil.rmtree("/usr/share/cdfz/python/cdfz/__pycache__", ignore_errors=True)'
 `
 )
 
@@ -356,6 +357,8 @@ func (r *release) pack(p *pkg) error {
 		err := walk(root, "/", func(name, file string, i fs.FileInfo) error {
 			c := &files.Content{Source: file, Destination: name, FileInfo: &files.ContentFileInfo{Owner: "root", Group: "root", MTime: r.time, Mode: fs.FileMode(mode(i))}}
 			switch {
+			case i.IsDir() && format == "rpm" && (strings.Contains(name, "/"+p.name) || strings.Contains(name, "/cdfz")):
+				c.Source, c.Type, c.FileInfo.Mode = "", files.TypeDir, 0o755 // those that the package has for itself go with it
 			case i.IsDir():
 				return nil // nfpm adds them
 			case i.Mode().IsRegular():
