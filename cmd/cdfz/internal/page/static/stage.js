@@ -98,7 +98,7 @@ export function draw(g, box, { source, shown, name, eye, coast: wanted, scaled, 
     g.putImageData(paint.image(g, box, cells, source.data, colours, drawn ? landOf(source) : null), box.x, box.y);
     if (contours) plane.contours(g, box, source, shown, colours);
     if (found) {
-      layered(g, JSON.stringify([raster.key, land?.key, found === lines.near, css("--coast"), css("--coast-edge")]), (g) => {
+      layered(g, JSON.stringify([rasters.get(g.canvas).key, found === lines.near, css("--coast"), css("--coast-edge")]), (g) => {
         g.save();
         g.beginPath();
         g.rect(box.x, box.y, box.w, box.h);
