@@ -85,8 +85,7 @@ export async function decode(list, block, size) {
     memory.set(block, at.block);
     status = x.lorenz_decode(at.params, at.block, block.length, at.out, size, at.scratch, scratch);
   }
+  if (x.memory.buffer.byteLength > keep && instance?.exports === x) instance = null;
   if (status !== 0) throw new DamageError(`lorenz: ${causes[status] ?? status}`);
-  const out = new Uint8Array(x.memory.buffer, at.out, size).slice();
-  if (x.memory.buffer.byteLength > keep) instance = null;
-  return out;
+  return new Uint8Array(x.memory.buffer, at.out, size).slice();
 }
