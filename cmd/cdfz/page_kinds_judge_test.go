@@ -5,13 +5,16 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 )
 
@@ -316,4 +319,34 @@ func kindArchives(t *testing.T, names ...string) string {
 		}
 	}
 	return dir
+}
+
+// TestJudgePageKinds opens fourteen kinds of files. With CDFZ_SCREENSHOTS, it writes pictures of each to that folder,
+// wide and narrow, light and dark.
+func TestJudgePageKinds(t *testing.T) {
+	names := append(slices.Sorted(maps.Keys(kinds)), "global", "damaged")
+	at := serveQuietly(t, kindArchives(t, names...))
+	b := openBrowser(t, 1280, 900)
+	said := map[string]string{
+		"damaged": "a block of the archive is damaged", "empty": "The file has no variables.",
+	}
+	widths, themes := []int64{390}, []string{"light"}
+	if os.Getenv("CDFZ_SCREENSHOTS") != "" {
+		widths, themes = []int64{1280, 390}, []string{"light", "dark"}
+	}
+	for _, name := range names {
+		for _, width := range widths {
+			for _, theme := range themes {
+				b.theme(theme)
+				b.do(chromedp.EmulateViewport(width, 900), chromedp.Navigate(at+"/page/?file="+name+".nc"))
+				b.settled()
+				require.Equal(t, said[name], strings.TrimSpace(b.text("message")), name)
+				require.LessOrEqual(t, eval[int64](b, `document.documentElement.scrollWidth`), width, name)
+				if len(widths) > 1 {
+					eval[bool](b, `new Promise((r) => setTimeout(() => r(true), 500))`) // coastlines and finer values come later
+				}
+				b.shot(fmt.Sprintf("%s-%d-%s", name, width, theme))
+			}
+		}
+	}
 }
