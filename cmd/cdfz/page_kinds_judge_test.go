@@ -328,7 +328,8 @@ func TestJudgePageKinds(t *testing.T) {
 	at := serveQuietly(t, kindArchives(t, names...))
 	b := openBrowser(t, 1280, 900)
 	said := map[string]string{
-		"damaged": "a block of the archive is damaged", "empty": "The file has no variables.",
+		"damaged": "a block of the archive is damaged. Other variables, and other parts of this one, may be intact: choose one. cdfz verify lists the damage, and cdfz repair may heal it.",
+		"empty":   "The file has no variables.",
 	}
 	widths, themes := []int64{390}, []string{"light"}
 	if os.Getenv("CDFZ_SCREENSHOTS") != "" {

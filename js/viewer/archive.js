@@ -5,6 +5,7 @@ import { SourceError } from "../src/errors.js";
 import { filterName } from "../src/filters.js";
 import { sizes } from "../src/netcdf.js";
 import { neededBlocks } from "../src/selection.js";
+import { addressOf, paths } from "./catalogue.js";
 import { axisOf, numbersOf, packing, textOf, unitsOf, unpack } from "./cf.js";
 
 const maxText = 2 << 20, maxValue = 4 << 10, maxNumbers = 64, maxCharacters = 64 << 10;
@@ -59,14 +60,38 @@ export function resource(name) {
   return scripts.get(name);
 }
 
-/** catalog lists what is open. */
-export async function catalog() {
-  const datasets = [];
-  for (const [name, opened] of archives) {
+let listing = null; // the catalogue that is open: its name, and the places of its files by their addresses
+
+/** isListing reports whether a name is that of a catalogue. */
+export const isListing = (name) => /\.parquet([?#]|$)/i.test(name ?? "");
+
+/** list opens a catalogue, whose files catalog lists from then on. */
+export async function list(name) {
+  const url = new URL(name, globalThis.document?.baseURI).href;
+  const all = await paths(url);
+  listing = { name, places: new Map(all.map((path) => [addressOf(path, url), path.replace(/^[a-z][a-z0-9+.-]*:\/+|^\/+/i, "")])) };
+}
+
+/** listed returns the name of the catalogue, or null, and placeOf where a file is in it. */
+export const listed = () => listing?.name ?? null;
+export const placeOf = (file) => listing?.places.get(file) ?? file;
+
+/** catalog lists a folder of the catalogue, and above all what else is open. */
+export async function catalog(folder = "") {
+  const datasets = [], closed = [], folders = new Set();
+  for (const [name, opened] of folder === "" ? archives : []) {
     const a = await opened.catch(() => null);
-    if (a) datasets.push({ name, size: a.source.size, dap: true });
+    if (a && !listing?.places.has(name)) datasets.push({ name, file: name, size: a.source.size, dap: true });
   }
-  return { folders: [], datasets, closed: [] };
+  const inside = folder === "" ? "" : `${folder}/`;
+  for (const [file, place] of listing?.places ?? []) {
+    if (!place.startsWith(inside)) continue;
+    const [name, ...below] = place.slice(inside.length).split("/");
+    if (below.length > 0) folders.add(name);
+    else if (name.endsWith(".cdfz")) datasets.push({ name, file, dap: true });
+    else closed.push({ name, why: "it is no archive" });
+  }
+  return { folders: [...folders].map((name) => ({ name })), datasets, closed };
 }
 
 const coordinatesOf = (header) => {

@@ -1,5 +1,5 @@
 // The address of the page has all that it shows, so that it can be bookmarked and sent.
-import { key } from "./api.js";
+import { key, listed } from "./api.js";
 
 const isLetter = (w) => w === "x" || w === "y";
 const ranges = ({ row, column, rows, columns }) => `${row}:${row + rows},${column}:${column + columns}`;
@@ -7,6 +7,7 @@ const ranges = ({ row, column, rows, columns }) => `${row}:${row + rows},${colum
 // write returns the query of a state.
 export function write({ file, variable, words, point, part, along, by, more }) {
   const q = new URLSearchParams({ [key]: file });
+  if (listed()) q.set("catalog", listed());
   if (variable) q.set("var", variable.name);
   if (words.length > 0) q.set("at", words.join());
   if (point) q.set("point", point.join());

@@ -13,15 +13,33 @@ export function escape(path) {
 // server below a path.
 export const base = new URL("../", document.baseURI).href;
 
+// A server lists its files itself, so there is no other catalogue.
+export const isListing = () => false;
+export const list = async () => {};
+export const listed = () => null;
+export const placeOf = (file) => file;
+
 async function answer(path, signal) {
-  const r = await fetch(base + path, { signal });
-  if (!r.ok) throw new Error((await r.text()).trim() || `status ${r.status}`);
+  let r;
+  try {
+    r = await fetch(base + path, { signal });
+  } catch (e) {
+    if (e.name === "AbortError") throw e;
+    throw new Error("the server does not answer: it may have been stopped, or the network is gone");
+  }
+  if (!r.ok) throw new Error(await reason(r));
   return r;
 }
 
 // resource reads a file of the page that is only sometimes needed, by its name without .json.
 export async function resource(name) {
   return (await answer(`page/vendor/${name}.json`)).json();
+}
+
+// reason says why a request failed: the server has a line for that, and a proxy in front of it a page.
+async function reason(r) {
+  const text = /^text\/plain/.test(r.headers.get("Content-Type") ?? "") ? (await r.text()).trim() : "";
+  return text || (r.status === 401 ? "the server wants a name and a password: load the page again" : `the server, or a proxy before it, answered with status ${r.status} ${r.statusText}`.trim());
 }
 
 // catalog lists a folder.
@@ -67,7 +85,7 @@ export const formats = ["nc", "csv", "npy", "json"];
 export async function prepare(file, selection, format, unpack, dates) {
   const href = getURL(file, selection, format, unpack, dates);
   const r = await fetch(href, { method: "HEAD" });
-  if (!r.ok) throw new Error((await (await fetch(href)).text()).trim());
+  if (!r.ok) throw new Error(await reason(await fetch(href)));
   return { href };
 }
 

@@ -4,7 +4,7 @@ import { $ } from "./dom.js";
 // many is the number of entries from which on a list has a filter.
 export const many = 20;
 
-const lists = []; // {box, list}, the one that / goes to first at the end
+const lists = []; // {box, list}
 
 // counted writes numbers of entries.
 const counted = (n) => n.toLocaleString("en");
@@ -80,7 +80,7 @@ export function reveal(list) {
 // The key / goes to the filter of the list with the focus, or else to that of the variables, or of the files.
 document.addEventListener("keydown", (e) => {
   if (e.key !== "/" || e.altKey || e.ctrlKey || e.metaKey || e.target.matches("input:not([type=checkbox], [type=range], [type=radio]), select, textarea")) return;
-  const usable = lists.filter(({ box }) => !box.parentElement.hidden && !box.closest("[hidden]"));
+  const usable = lists.filter(({ box }) => !box.parentElement.hidden && !box.closest("[hidden]")).sort((a, b) => (a.box.compareDocumentPosition(b.box) & Node.DOCUMENT_POSITION_FOLLOWING ? -1 : 1));
   const found = usable.find(({ list }) => list.contains(e.target)) ?? usable.at(-1);
   if (!found) return;
   e.preventDefault();

@@ -48,7 +48,13 @@ const dimsOf = (v) => v.dims.map((d) => ({ id: d, ...state.meta.dimensions[d] })
 function fail(e) {
   if (e.name === "AbortError") return;
   $("message").hidden = false;
-  $("message").textContent = e.message;
+  $("message").textContent = state.variable && !missed.file ? explain(e.message) : e.message;
+}
+
+// explain adds what a user can do about damage.
+function explain(text) {
+  if (!/damaged|checksum/i.test(text)) return text;
+  return `${text}. Other variables, and other parts of this one, may be intact: choose one. cdfz verify lists the damage, and cdfz repair may heal it.`;
 }
 
 // bookmark writes the state into the address of the page. Browsers refuse many changes in a
@@ -60,6 +66,8 @@ function bookmark(push) {
   if (push) history.pushState(null, "", url());
   else marking = setTimeout(() => history.replaceState(null, "", url()), 150);
 }
+
+let missed = {}; // what an address wants of a file that could not be opened, and may be dropped on the page
 
 // open shows a file: the variable of that name, or the one that a person would choose.
 // wanted has the parts of an address.
@@ -73,9 +81,11 @@ async function open(file, wanted = {}, push = true) {
   try {
     state.meta = await api.meta(file);
   } catch (e) {
+    missed = { ...wanted, file };
     fail(new Error(`${file}: ${e.message}`));
     return;
   }
+  missed = {};
   state.file = file;
   document.title = `${visible(file)} – cdfz`;
   $("path").textContent = visible(file);
@@ -84,8 +94,13 @@ async function open(file, wanted = {}, push = true) {
   variables.show(file, state.meta, (v) => choose(v, {}, true));
   if (window.innerWidth < 900) $("files").open = false;
   const named = state.meta.variables.find((v) => v.name === wanted.name);
-  $("view").hidden = state.meta.variables.length === 0;
-  if ($("view").hidden) {
+  const bare = state.meta.variables.length === 0;
+  $("view").hidden = false;
+  $("view").classList.toggle("bare", bare);
+  if (bare) {
+    state.variable = state.slice = null;
+    showAttributes(null);
+    $("attributes").open = true;
     fail(new Error(state.meta.cut ? "The header of the file is too long for this page: it has more names than 2 MB." : "The file has no variables."));
     return;
   }
@@ -207,7 +222,10 @@ async function load() {
     document.body.dataset.first ??= performance.now();
     document.body.dataset.ready = String(Number(document.body.dataset.ready ?? 0) + 1);
   } catch (e) {
-    if (e.name !== "AbortError") for (const id of ["map", "text", "series", "hist"]) $(`${id}-section`).hidden = true;
+    if (e.name !== "AbortError") {
+      for (const id of ["map", "text", "series", "hist"]) $(`${id}-section`).hidden = true;
+      shown.texts(state);
+    }
     fail(e);
   }
 }
@@ -374,7 +392,7 @@ function showAttributes(v) {
   const m = state.meta;
   const facts = [["File", `${m.path}, ${m.format}, ${size(m.size)}`]];
   if (m.archive) facts.push(["Archive", `${size(m.archive.size)}, ratio ${(m.size / m.archive.size).toFixed(2)}, ${m.archive.blocks} blocks, layout ${m.archive.layout}, by ${m.archive.writer}`], ["SHA-256 of the file", m.archive.sha256]);
-  $("attributes-body").replaceChildren(make("h3", {}, v.name), rows(v.attributes), make("h3", {}, "File"), table(["", ""], facts), rows(m.attributes));
+  $("attributes-body").replaceChildren(...(v ? [make("h3", {}, visible(v.name)), rows(v.attributes)] : []), make("h3", {}, "File"), table(["", ""], facts), rows(m.attributes));
 }
 
 async function start() {
@@ -439,11 +457,11 @@ async function start() {
     const wanted = address.read(location.search);
     if (wanted) open(wanted.file, wanted, false);
   });
-  opening.start((file) => open(file).then(() => tree.refill()));
-  const listed = tree.start((file) => open(file)).catch(fail);
+  opening.start((file) => open(file, missed.file === file ? missed : {}).then(() => tree.refill()), (list) => list.then(() => tree.refill()).catch(fail));
   variables.start();
+  const listed = opening.catalogue(location.search).catch(fail).then(() => tree.start((file) => open(file))).catch(fail);
   const wanted = address.read(location.search);
-  if (wanted) {
+  if (wanted && !api.isListing(wanted.file)) {
     await open(wanted.file, wanted, false);
     listed.then(() => tree.mark(state.file));
     return;

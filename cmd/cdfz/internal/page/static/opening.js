@@ -2,8 +2,24 @@
 import * as api from "./api.js";
 import { $ } from "./dom.js";
 
-// start shows the form, unless a server has the files, and calls chosen with the name of a file.
-export function start(chosen) {
+// catalogue opens the one that a query names.
+export async function catalogue(query) {
+  const q = new URLSearchParams(query);
+  const name = q.get("catalog") ?? (api.isListing(q.get(api.key)) ? q.get(api.key) : null);
+  if (!api.served && name) await list(name);
+}
+
+async function list(name) {
+  try {
+    await api.list(name);
+  } catch (e) {
+    throw new Error(`${name}: ${e.message}`);
+  }
+}
+
+// start shows the form, unless a server has the files, and calls chosen with the name of a file, and listed when the
+// files of a catalogue are there. Its promise fails if they are not.
+export function start(chosen, listed) {
   if (api.served) return;
   $("opening").hidden = false;
   const take = (files) => {
@@ -17,7 +33,10 @@ export function start(chosen) {
   $("opening").addEventListener("submit", (e) => {
     e.preventDefault();
     const url = $("opening-url").value.trim();
-    if (url !== "") chosen(url);
+    if (api.isListing(url)) {
+      history.pushState(null, "", `?${new URLSearchParams({ catalog: url })}`);
+      listed(list(url));
+    } else if (url !== "") chosen(url);
   });
   for (const type of ["dragenter", "dragover"]) {
     document.addEventListener(type, (e) => {

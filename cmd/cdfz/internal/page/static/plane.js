@@ -127,7 +127,7 @@ export function axes(g, box) {
   for (const [at, text] of box.along[1].ticks(w / scale / 75)) {
     const px = x + at * w;
     const half = g.measureText(text).width / 2;
-    const place = Math.min(Math.max(px, x), x + w - half + 10 * scale);
+    const place = Math.min(Math.max(px, x, half + 2 * scale), x + w - half + 10 * scale);
     if (place - half < end + 6 * scale) continue;
     end = place + half;
     g.fillRect(px - scale / 2, y + h, scale, 4 * scale);

@@ -50,7 +50,7 @@ export function line(s, { name, units }, { points = false, id = "series", uprigh
   const scale = upright ? { x: { ori: 1, dir: axis.down ? -1 : 1 }, y: { ori: 0 } } : { x: {}, y: {} };
   const style = (more) => axisStyle(Object.fromEntries(Object.entries(more).filter(([, v]) => v !== undefined)));
   lines.set(id, new uPlot({
-    width: width(id), height: upright ? 320 : 220,
+    width: width(id), height: upright ? 320 : 220, padding: [null, 34, null, null],
     scales: { x: { time: false, ...scale.x }, y: scale.y },
     axes: [style({ side: upright ? 3 : 2, ...places }), style({ side: upright ? 2 : 3, ...values })],
     series: [{}, { stroke: () => css("--mark"), width: 2, points: { show: points || n < 100, size: points && n > 500 ? 4 : 6 }, ...(points && { paths: () => null }) }],

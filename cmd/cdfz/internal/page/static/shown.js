@@ -25,7 +25,7 @@ export function update(state, drawn, later = false) {
   clearTimeout(timer);
   finest = drawn;
   const now = () => {
-    const { slice, variable, words } = state;
+    const { slice, variable } = state;
     const flat = slice.shape?.length === 2;
     const part = flat ? state.part : null;
     if (slice.shape?.length > 0) {
@@ -33,11 +33,16 @@ export function update(state, drawn, later = false) {
       plots.histogram(s, variable, flat ? map.drawn() : null);
       $("hist-what").textContent = `of ${part ? "the part of the map" : flat ? "the map" : "the series"}${s.axes.some((a) => a.step > 1) ? ", a sample" : ""}`;
     }
-    download.propose();
-    lines.show(state, ranges(variable, words, part));
+    texts(state);
   };
   if (state.slice !== last && !later) {
     last = state.slice;
     now();
   } else timer = setTimeout(now, pause);
+}
+
+// texts shows what needs no values.
+export function texts(state) {
+  download.propose();
+  lines.show(state, ranges(state.variable, state.words, state.slice?.shape?.length === 2 ? state.part : null));
 }

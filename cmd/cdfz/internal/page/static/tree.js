@@ -1,5 +1,5 @@
 // The tree of files.
-import { catalog, key } from "./api.js";
+import { catalog, key, listed, placeOf } from "./api.js";
 import { $, make, visible } from "./dom.js";
 import * as filter from "./filter.js";
 import { size } from "./format.js";
@@ -71,7 +71,7 @@ export async function start(chosen) {
   const c = await catalog("");
   fill($("tree"), c, "");
   const files = c.datasets.filter((d) => d.dap);
-  return files.length === 1 && c.folders.length === 0 ? files[0].name : null;
+  return files.length === 1 && c.folders.length === 0 ? files[0].file ?? files[0].name : null;
 }
 
 // refill lists the files again, after some were opened.
@@ -90,7 +90,7 @@ function fill(list, c, folder) {
       continue;
     }
     const file = d.file ?? inside(d.name);
-    const a = make("a", { href: "?" + new URLSearchParams({ [key]: file }) }, visible(d.name), make("small", {}, d.size === undefined ? "" : size(d.size)));
+    const a = make("a", { href: "?" + new URLSearchParams({ [key]: file, ...(listed() && { catalog: listed() }) }) }, visible(d.name), make("small", {}, d.size === undefined ? "" : size(d.size)));
     a.dataset.file = file;
     a.addEventListener("click", (e) => {
       if (e.ctrlKey || e.metaKey || e.shiftKey) return;
@@ -145,7 +145,7 @@ export function mark(file) {
     a.setAttribute("aria-current", "page");
     if (first) filter.reveal(tree);
   }
-  const folder = [...tree.querySelectorAll("details")].find((d) => file.startsWith(`${d.dataset.folder}/`) && !d.dataset.shown);
+  const folder = [...tree.querySelectorAll("details")].find((d) => placeOf(file).startsWith(`${d.dataset.folder}/`) && !d.dataset.shown);
   if (folder) {
     folder.dataset.shown = "1"; // once: the user may close it
     if (folder.open) return mark(file);

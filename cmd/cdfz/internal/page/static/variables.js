@@ -13,7 +13,7 @@ export function start() {
 
 // show lists the variables of a file, and calls chosen with one.
 export function show(file, meta, chosen) {
-  $("variables").hidden = false;
+  $("variables").hidden = meta.variables.length === 0;
   $("filter-row").hidden = meta.variables.length < filter.many;
   $("filter").value = "";
   const narrow = window.innerWidth < 900;
