@@ -8,7 +8,7 @@ import * as projection from "./projection.js";
 
 const rasters = new WeakMap(); // the last one of a canvas, with what it depends on
 let land = null; // whether cells are on land, with their geometry
-let layer = null; // the last coastlines on the plane: {key, canvas}
+const layers = new WeakMap(); // the last coastlines on the plane of a canvas, with what they depend on
 let isLand = null; // by longitude and latitude
 const lines = { near: null, far: null }; // coastlines, when they have been read
 let onCoast = () => {};
@@ -71,11 +71,12 @@ function layered(g, key, draw) {
     draw(g);
     return;
   }
+  let layer = layers.get(g.canvas);
   if (layer?.key !== key) {
     const canvas = layer?.canvas ?? document.createElement("canvas");
     [canvas.width, canvas.height] = [g.canvas.width, g.canvas.height];
-    draw(canvas.getContext("2d"));
-    layer = { key, canvas };
+    draw(canvas.getContext("2d", { willReadFrequently: true })); // as the map, so that lines look the same
+    layers.set(g.canvas, (layer = { key, canvas }));
   }
   g.drawImage(layer.canvas, 0, 0);
 }
@@ -98,7 +99,7 @@ export function draw(g, box, { source, shown, name, eye, coast: wanted, scaled, 
     g.putImageData(paint.image(g, box, cells, source.data, colours, drawn ? landOf(source) : null), box.x, box.y);
     if (contours) plane.contours(g, box, source, shown, colours);
     if (found) {
-      layered(g, JSON.stringify([rasters.get(g.canvas).key, found === lines.near, css("--coast"), css("--coast-edge")]), (g) => {
+      layered(g, JSON.stringify([rasters.get(g.canvas).key, land?.key, found === lines.near, css("--coast"), css("--coast-edge")]), (g) => {
         g.save();
         g.beginPath();
         g.rect(box.x, box.y, box.w, box.h);
