@@ -64,7 +64,7 @@ const colours = `
   const at = (fx, fy) => pixel(box.x + fx * box.w, box.y + fy * box.h);
   const same = (p, q) => [0, 1, 2].every((k) => Math.abs(p[k] - q[k]) < 2);
   const is = (p, v, low, high) => { const s = scale.make({ palette: "viridis", low, high }), c = s.pixels[s.place(v)]; return same(p, [c >>> 24, (c >>> 16) & 255, (c >>> 8) & 255]); };
-  const dark = (fx, fy, r) => { const d = g.getImageData(box.x + fx * box.w - r, box.y + fy * box.h - r, 2 * r + 1, 2 * r + 1).data; let n = 0; for (let i = 0; i < d.length; i += 4) if (d[i] < 60 && d[i + 1] < 60 && d[i + 2] < 60) n++; return n; };
+  const dark = (fx, fy, r) => { const d = g.getImageData(box.x + fx * box.w - r, box.y + fy * box.h - r, 2 * r + 1, 2 * r + 1).data; let n = 0; for (let i = 0; i < d.length; i += 4) if (d[i] < 110 && d[i + 1] < 110 && d[i + 2] < 110) n++; return n; };
 `
 
 // TestJudgePageCoast looks for the coast of Chile, and for missing values on land and at sea, on maps whose longitudes begin
