@@ -85,6 +85,6 @@ func Viewer() (map[string][]byte, error) {
 		}
 		index = bytes.Replace(index, []byte(from), []byte(to), 1)
 	}
-	out["index.html"] = footer.ReplaceAll(index, []byte(`<footer>Made by cdfz, which needs no server. Lines drawn by uPlot (<a href="uplot-license.txt">licence</a>), coasts of Natural Earth by world-atlas (<a href="world-atlas-license.txt">licence</a>), Zstandard by fzstd (<a href="fzstd-license.txt">licence</a>)</footer>`))
+	out["index.html"] = footer.ReplaceAll(index, []byte(`<footer>Made by cdfz, which needs no server. Lines drawn by uPlot (<a href="uplot-license.txt">licence</a>), coasts of Natural Earth by world-atlas (<a href="world-atlas-license.txt">licence</a>), GIF by gifenc (<a href="gifenc-license.txt">licence</a>), Zstandard by fzstd (<a href="fzstd-license.txt">licence</a>)</footer>`))
 	return out, nil
 }

@@ -101,8 +101,9 @@ function categories({ values, name }, data) {
 // titles are what a palette is called in a sentence.
 const titles = { bluered: "blue to red", purpleorange: "purple to orange" };
 
-// straddle reports whether values are on both sides of 0, and not nearly all of the range on one.
-const straddle = (low, high) => low < 0 && high > 0 && Math.min(-low, high) >= 0.05 * Math.max(-low, high);
+// straddle reports whether values are on both sides of 0, with at least a sixth of the range on each: temperatures of the sea in
+// degrees Celsius, which begin below 0, are no differences.
+const straddle = (low, high) => low < 0 && high > 0 && Math.min(-low, high) >= 0.2 * Math.max(-low, high);
 
 const times = (n, one, many) => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 
