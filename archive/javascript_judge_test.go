@@ -60,7 +60,7 @@ func TestJudgeJavaScriptDamage(t *testing.T) {
 	}
 	file := filepath.Join(t.TempDir(), "mutants")
 	require.NoError(t, os.WriteFile(file, all.Bytes(), 0o666))
-	out, err := exec.Command("node", "../js/test/mutants.mjs", file).CombinedOutput()
+	out, err := exec.Command("node", "--expose-gc", "../js/test/mutants.mjs", file).CombinedOutput()
 	require.NoError(t, err, string(out))
 	t.Logf("Go: %v; %s", outcomes, out)
 }

@@ -33,9 +33,18 @@ func (b *browser) downloads() func(id, name string) string {
 		b.t.Helper()
 		require.True(b.t, eval[bool](b, `(document.getElementById(%q).click(), true)`, id))
 		path := filepath.Join(dir, name)
-		for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-			if _, err := os.Stat(path); err == nil {
-				return path
+		// Chromium may give the file its name before all bytes are there.
+		size := int64(0)
+		for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+			if text, err := os.ReadFile(path); err == nil && len(text) > 0 && text[0] != 0 {
+				if int64(len(text)) == size {
+					return path
+				}
+				size = int64(len(text))
+			}
+			if strings.HasPrefix(b.text("save-error"), "The browser recorded no video.") { // when the machine has much to do
+				require.True(b.t, eval[bool](b, `(document.getElementById(%q).click(), true)`, id))
+				continue
 			}
 			require.Empty(b.t, b.text("save-error"))
 			list, _ := filepath.Glob(dir + "/*")

@@ -42,7 +42,7 @@ func TestJudgeProxy(t *testing.T) {
 	b.until(`document.getElementById("download").href.startsWith(%q)`, proxy.URL+"/data/api/get/sub/x.nc?")
 	b.do(chromedp.Click(chromedp.CSS("#lines summary")))
 	dap := proxy.URL + "/data/dap/sub/x.nc"
-	require.Contains(t, eval[string](b, `document.getElementById("lines-list").textContent`), "ncdump -h "+dap)
+	b.until(`document.getElementById("lines-list").textContent.includes(%q)`, "ncdump -h "+dap)
 	b.do(chromedp.Navigate(address)) // as a bookmark
 	b.until(`document.body.dataset.ready === "1"`)
 	b.clean()

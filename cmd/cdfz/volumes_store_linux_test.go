@@ -89,7 +89,7 @@ func TestReceiptsRoot(t *testing.T) {
 	code, out, msg = s.run("receipts", "--root", "s3://bucket/run7/", "r.jsonl")
 	require.Equal(t, 3, code)
 	require.Contains(t, out, "2 receipts: 1 ok, 1 failed\n")
-	require.Contains(t, msg, "s3://bucket/run7/a.nc.cdfz: line 4 of r.jsonl: the archive is missing")
+	require.Regexp(t, `s3://bucket/run7/a.nc.cdfz: line [34] of r.jsonl: the archive is missing`, msg) // workers finish in any order
 }
 
 // damagedVolume returns a volume whose end is lost.

@@ -99,7 +99,12 @@ def main():
             print(f"{result} {name}: expected {wanted}, found {found}" + (f" ({case['comment']})" if case.get("comment") else ""))
     if reader.process:
         reader.process.stdin.close()
-        reader.process.wait()
+        try:
+            reader.process.wait(o.timeout)
+        except subprocess.TimeoutExpired:
+            reader.process.kill()
+            count["FAILED"] += 1
+            print(f"FAILED: {o.program[0]} did not end in {o.timeout:g} s after its input")
     print(f"{count['passed']} passed, {count['FAILED']} failed, {count['skipped']} skipped")
     sys.exit(1 if count["FAILED"] or not count["passed"] else 0)
 

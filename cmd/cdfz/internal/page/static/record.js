@@ -113,8 +113,10 @@ function webm() {
     async finish() {
       if (recorder) {
         track.requestFrame(); // the last frame lasts, too
+        await new Promise((resolve) => setTimeout(resolve, 100)); // Chromium gives frames to the recorder later
         recorder.stop();
         await ended;
+        if (size === 0) throw new Error("The browser recorded no video. Save it again, or as a GIF.");
       }
       return new Blob(parts, { type: "video/webm" });
     },
