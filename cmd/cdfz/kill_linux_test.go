@@ -307,7 +307,7 @@ func TestResume(t *testing.T) {
 	in := func(name string) string { return filepath.Join(base, name) }
 	_, err := trees.Write(in("data"), files)
 	require.NoError(t, err)
-	// A process of its own: one process removes what killed programs have left from a folder once.
+	// Each command needs a new process: a process cleans a folder only the first time it writes there.
 	quiet := func(args ...string) {
 		cmd := exec.Command(os.Args[0])
 		cmd.Args = append([]string{"cdfz"}, args...)

@@ -269,6 +269,8 @@ def decompress(data, size):
     at = 6 - single + (single, 2, 4, 8)[flags >> 6]
     decoder, last = Decoder(), 0
     while not last:
+        if len(data) < at + 3:
+            raise ValueError("zstd: the last block is missing")
         head = int.from_bytes(data[at:at + 3], "little")
         at += 3
         last, kind, n = head & 1, head >> 1 & 3, head >> 3

@@ -255,6 +255,7 @@ class Reading(unittest.TestCase):
         self.assertGreater(refused, 30)
         for n in rnd.sample(range(len(frame)), 30):
             self.assertRaises((ValueError, IndexError), _zstd.decompress, frame[:n], len(data))
+        self.assertRaises(ValueError, _zstd.decompress, b"\x28\xb5\x2f\xfd\x20\x05\0\0\0", 5)  # a frame whose blocks have no end
 
     def test_without_zstd(self):
         """Archives are read where no library for zstd is installed."""
