@@ -20,7 +20,7 @@ const licencesFile = "cmd/cdfz/licences.txt"
 var scripts = []struct{ name, version, file string }{
 	{"fzstd", "0.1.1", "js/vendor/fzstd-license.txt"},
 	{"gifenc", "1.0.3", "cmd/cdfz/internal/page/static/vendor/gifenc-license.txt"},
-	{"uplot", "1.6.32", "cmd/cdfz/internal/page/static/uplot-license.txt"},
+	{"uplot", "1.6.32", "cmd/cdfz/internal/page/static/vendor/uplot-license.txt"},
 	{"world-atlas", "2.0.2", "cmd/cdfz/internal/page/static/vendor/world-atlas-license.txt"},
 }
 

@@ -9,7 +9,7 @@ cpSync(fileURLToPath(new URL("../../cmd/cdfz/internal/page/static", import.meta.
 writeFileSync(`${dir}/package.json`, '{ "type": "module" }');
 globalThis.document = { baseURI: "http://127.0.0.1/page/", documentElement: { classList: { contains: () => false } }, addEventListener() {} };
 globalThis.matchMedia = () => ({ matches: false, addEventListener() {} });
-const [cells, paint, projection, scale] = await Promise.all(["cells", "paint", "projection", "scale"].map((m) => import(`${dir}/${m}.js`)));
+const [cells, paint, projection, scale] = await Promise.all(["map/cells", "map/paint", "map/projection", "colour/scale"].map((m) => import(`${dir}/${m}.js`)));
 rmSync(dir, { recursive: true });
 
 // median returns the median of processor times of a function, in milliseconds.

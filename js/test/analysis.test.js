@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { axisOf } from "../viewer/cf.js";
-import * as means from "../../cmd/cdfz/internal/page/static/means.js";
-import * as match from "../../cmd/cdfz/internal/page/static/match.js";
-import * as pairs from "../../cmd/cdfz/internal/page/static/pairs.js";
-import * as stretch from "../../cmd/cdfz/internal/page/static/stretch.js";
+import * as means from "../../cmd/cdfz/internal/page/static/data/means.js";
+import * as match from "../../cmd/cdfz/internal/page/static/data/match.js";
+import * as pairs from "../../cmd/cdfz/internal/page/static/data/pairs.js";
+import * as stretch from "../../cmd/cdfz/internal/page/static/map/stretch.js";
 
 const near = (a, b, e = 1e-12) => assert.ok(Math.abs(a - b) <= e * Math.max(1, Math.abs(b)), `${a} is not ${b}`);
 const axis = (values, more) => ({ start: 0, step: 1, values, ...more });

@@ -1,7 +1,7 @@
 // Dates of the six calendars: those that a person writes, as numbers of the file's units.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { daysOf, nearest, numberOf, parseUnits } from "../../cmd/cdfz/internal/page/static/calendar.js";
+import { daysOf, nearest, numberOf, parseUnits } from "../../cmd/cdfz/internal/page/static/data/calendar.js";
 
 test("dates as numbers", () => {
   const of = (calendar, units = "days since 2000-01-01") => (text) => numberOf(parseUnits(units, calendar), text);

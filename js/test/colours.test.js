@@ -1,11 +1,11 @@
 // The colours of the page: palettes, scales, what attributes and values tell about them, and contours.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import * as contours from "../../cmd/cdfz/internal/page/static/contours.js";
-import * as kinds from "../../cmd/cdfz/internal/page/static/kinds.js";
-import * as scale from "../../cmd/cdfz/internal/page/static/scale.js";
-import * as stats from "../../cmd/cdfz/internal/page/static/stats.js";
-import * as tables from "../../cmd/cdfz/internal/page/static/tables.js";
+import * as contours from "../../cmd/cdfz/internal/page/static/map/contours.js";
+import * as kinds from "../../cmd/cdfz/internal/page/static/colour/kinds.js";
+import * as scale from "../../cmd/cdfz/internal/page/static/colour/scale.js";
+import * as stats from "../../cmd/cdfz/internal/page/static/colour/stats.js";
+import * as tables from "../../cmd/cdfz/internal/page/static/colour/tables.js";
 
 // lightness is L* of CIELAB.
 function lightness([r, g, b]) {

@@ -15,7 +15,7 @@ async function page(t, name) {
     cpSync(here, dir, { recursive: true });
     writeFileSync(`${dir}/package.json`, '{ "type": "module" }');
     globalThis.document ??= { baseURI: "http://127.0.0.1/page/" };
-    for (const m of ["projection", "raster", "cells", "geometry", "coast"]) modules.set(m, await import(`${dir}/${m}.js`));
+    for (const m of ["projection", "raster", "cells", "geometry", "coast"]) modules.set(m, await import(`${dir}/map/${m}.js`));
   }
   return modules.get(name);
 }

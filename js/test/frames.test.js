@@ -1,8 +1,8 @@
 // The frames of animations of the page, and what it keeps of what it has read.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import * as frames from "../../cmd/cdfz/internal/page/static/frames.js";
-import { Kept } from "../../cmd/cdfz/internal/page/static/kept.js";
+import * as frames from "../../cmd/cdfz/internal/page/static/data/frames.js";
+import { Kept } from "../../cmd/cdfz/internal/page/static/data/kept.js";
 
 test("frames", () => {
   const f = { first: 2, last: 9, step: 3, loop: true }; // 2, 5, 8

@@ -1,8 +1,8 @@
 // Files that the page makes: CSV and SVG.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { csv } from "../../cmd/cdfz/internal/page/static/csv.js";
-import { Drawing } from "../../cmd/cdfz/internal/page/static/svg.js";
+import { csv } from "../../cmd/cdfz/internal/page/static/save/csv.js";
+import { Drawing } from "../../cmd/cdfz/internal/page/static/save/svg.js";
 
 test("CSV", () => {
   const s = {

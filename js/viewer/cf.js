@@ -1,5 +1,5 @@
 // The CF conventions, as package cf has them: packed values and axes. Times are in calendar.js.
-import { parseUnits } from "../../cmd/cdfz/internal/page/static/calendar.js";
+import { parseUnits } from "../../cmd/cdfz/internal/page/static/data/calendar.js";
 import { native, valueOf } from "../src/archive.js";
 import { arrayType, sizes } from "../src/netcdf.js";
 

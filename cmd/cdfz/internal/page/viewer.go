@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io/fs"
+	"path"
 	"regexp"
 	"strings"
 
@@ -17,7 +18,7 @@ const viewerPolicy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; 
 var footer = regexp.MustCompile(`(?s)<footer>.*</footer>`)
 
 // aliases are modules that stand for others: the source of the page, and what both sources and the page use.
-var aliases = map[string]string{"page/api.js": "viewer/archive.js", "../cmd/cdfz/internal/page/static/calendar.js": "page/calendar.js"}
+var aliases = map[string]string{"page/data/api.js": "viewer/archive.js", "../cmd/cdfz/internal/page/static/data/calendar.js": "page/data/calendar.js"}
 
 // Viewer returns the files of the page without a server, by name: index.html opens archives at any address and
 // those that are dropped on it. It also works from file://.
@@ -45,10 +46,6 @@ func Viewer() (map[string][]byte, error) {
 		return nil, err
 	}
 	out["fzstd-license.txt"] = license
-	if license, err = static.ReadFile("static/vendor/gifenc-license.txt"); err != nil {
-		return nil, err
-	}
-	out["gifenc-license.txt"] = license
 	for _, name := range []string{"land-110m", "land-50m"} {
 		b, err := static.ReadFile("static/vendor/" + name + ".json")
 		if err != nil {
@@ -57,16 +54,12 @@ func Viewer() (map[string][]byte, error) {
 		// A script, because pages from file:// can load nothing else.
 		out[name+".js"] = fmt.Appendf(nil, "(globalThis.cdfzResources ??= {})[%q] = %s;\n", name, bytes.TrimSpace(b))
 	}
-	if license, err = static.ReadFile("static/vendor/world-atlas-license.txt"); err != nil {
-		return nil, err
-	}
-	out["world-atlas-license.txt"] = license
-	for _, name := range []string{"style.css", "uplot.css", "uplot.js", "uplot-license.txt"} {
+	for _, name := range []string{"style.css", "vendor/uplot.css", "vendor/uplot.js", "vendor/uplot-license.txt", "vendor/gifenc-license.txt", "vendor/world-atlas-license.txt"} {
 		b, err := static.ReadFile("static/" + name)
 		if err != nil {
 			return nil, err
 		}
-		out[name] = b
+		out[path.Base(name)] = b
 	}
 	index, err := fs.ReadFile(static, "static/index.html")
 	if err != nil {
@@ -76,7 +69,9 @@ func Viewer() (map[string][]byte, error) {
 		`<meta charset="utf-8">`: `<meta charset="utf-8">` + "\n" + `<meta http-equiv="Content-Security-Policy" content="` + viewerPolicy + `">`,
 		mainScript:               `<script src="viewer.js" defer></script>`,
 		"Selections are those of <code>cdfz get</code>: <code>SST[0, :, 10:20]</code> by index, <code>SST[lat=30:60, time=2001-05]</code> by coordinates.": "Selections are by index: <code>SST[0, :, 10:20]</code>.",
-		`href="./"`: `href="index.html"`,
+		`href="./"`:          `href="index.html"`,
+		`"vendor/uplot.css"`: `"uplot.css"`,
+		`"vendor/uplot.js"`:  `"uplot.js"`,
 		"This page shows maps and series of the netCDF files on this server, and how archives store them. Choose a file under <b>Files</b>.": "This page shows maps and series of netCDF files in cdfz archives. Drop an archive here, choose one, or type its address. " +
 			"Only the parts that are shown are read, and nothing is sent anywhere.",
 	} {

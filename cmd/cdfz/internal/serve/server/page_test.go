@@ -354,7 +354,7 @@ func TestPageStatic(t *testing.T) {
 	require.Contains(t, a.Header.Get("Content-Security-Policy"), "default-src 'none'; script-src 'self'; style-src 'self'")
 	require.NotContains(t, a.body, "://")
 	require.NotContains(t, a.body, "style=")
-	for _, name := range []string{"main.js", "uplot.js", "uplot-license.txt", "style.css"} {
+	for _, name := range []string{"main.js", "vendor/uplot.js", "vendor/uplot-license.txt", "style.css"} {
 		require.Equal(t, 200, get(t, at+"/page/"+name).StatusCode, name)
 	}
 	again := request(t, http.MethodGet, at+"/page/", "If-None-Match", a.Header.Get("Etag"))
