@@ -16,7 +16,10 @@ export async function open(what, options = {}) {
   }
   if (typeof Blob !== "undefined" && what instanceof Blob) return new Source(what.size, what.name ?? "", (off, len) => sliced(what, off, len));
   if (what instanceof ArrayBuffer) what = new Uint8Array(what);
-  if (what instanceof Uint8Array) return new Source(what.length, "", async (off, len) => what.subarray(off, off + len));
+  if (what instanceof Uint8Array) {
+    const bytes = new Uint8Array(what.buffer, what.byteOffset, what.length); // slice of node's Buffer copies nothing
+    return new Source(bytes.length, "", async (off, len) => bytes.subarray(off, off + len));
+  }
   throw new TypeError("expected a URL, a File, a Blob, an ArrayBuffer or a Uint8Array");
 }
 
