@@ -87,7 +87,7 @@ export class Archive {
     need(hex8(crc32(headerBytes)) === man.header.crc32, "netCDF header: wrong checksum");
     need(plan.rest.first <= 2 ** 21 || man.header.mask === 2 ** chain.length - 1, "a long netCDF header that is not stored unchanged");
     need(headerBytes.length <= 2 * plan.rest.first + 65536, "netCDF header: too many stored bytes");
-    this.first = await run(chain, man.header.mask, headerBytes, Number(plan.rest.first), false);
+    this.first = await run(chain, man.header.mask, headerBytes, Number(plan.rest.first), { threads: false });
     this.header = parse(this.first, plan.image.size);
     compare(plan, this.header);
     this.blocked = new Map(plan.vars.map((v) => [v.var, v]));
@@ -215,7 +215,7 @@ export class Archive {
         try {
           need(stored !== null, `impossible place in the index`);
           need(crc32(stored) === row.crc, "wrong checksum");
-          const b = await run(one.chain, row.mask, stored, one.length, this.workers);
+          const b = await run(one.chain, row.mask, stored, one.length, { threads: this.workers, signal });
           return b.length < b.buffer.byteLength ? b.slice() : b; // it may be a part of what was read
         } catch (e) {
           if (e instanceof DamageError) throw new DamageError(`block ${one.number}: ${e.message}`, { cause: e });

@@ -17,8 +17,11 @@ export interface OpenOptions {
   cache?: number;
   /** The most bytes of a block that is decoded, 64 MiB unless given. Longer ones are an UnsupportedError. */
   maxBlock?: number;
-  /** false: no workers, everything in this thread. Where there are none, it is always so. */
-  workers?: boolean;
+  /**
+   * false: no workers, everything in this thread. Where there can be none, it is always so. The address of cdfz/worker is for
+   * bundles that have it in another place than beside them.
+   */
+  workers?: boolean | string | URL;
   /** Ends the opening. */
   signal?: AbortSignal;
   /** Of URLs: headers of all requests. Other than simple ones make browsers ask the server before each. */

@@ -47,7 +47,7 @@ export function checkParams(list) {
 
 // An instance keeps its memory, which never shrinks: after a large block it is given up for another one.
 let instance = null;
-const keep = 96 << 20; // bytes of memory
+const keep = 32 << 20; // bytes of memory
 
 const causes = ["", "parameters", "the block violates the format", "range", "destination", "scratch memory", "rounding"];
 

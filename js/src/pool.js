@@ -1,80 +1,140 @@
-// Workers that decode blocks. Without workers (in node, from file://, or where a policy forbids them) blocks are decoded
-// in this thread.
+// Threads that decode blocks: workers of a page, or of node (node.js). Where there are none (from file://, where a policy
+// forbids them, or in a worker), blocks are decoded in this thread.
 import * as errors from "./errors.js";
 import { decode } from "./filters.js";
 import { compile } from "./lorenz.js";
 
-let workers = null; // all of the page's, or [] if there can be none
-let serial = 0;
-const waiting = new Map(); // by number of the task
-const queue = [];
-
-const most = Math.max(1, Math.min(8, globalThis.navigator?.hardwareConcurrency ?? 1));
 const small = 32 << 10; // bytes that are decoded sooner than they are sent
+const together = 64 << 20; // decoded bytes of the blocks in all threads, unless one has more: each needs about three times as much memory
+const lorenz = 52723;
 
-function fail(w, error) {
-  // A worker that cannot be loaded or that runs out of memory: its task is done here, as are all later ones if none is left.
-  w.terminate();
-  workers = workers.filter((other) => other !== w);
-  const task = waiting.get(w.task);
-  waiting.delete(w.task);
-  if (!task) return;
-  if (w.proved) task.reject(new errors.UnsupportedError(`a worker stopped: ${error}`));
-  else decode(...task.args).then(task.resolve, task.reject);
-  if (workers.length === 0) for (const other of queue.splice(0)) decode(...other.args).then(other.resolve, other.reject);
-}
-
-function start() {
-  try {
-    const w = new Worker(new URL("./worker.js", import.meta.url), { type: "module", name: "cdfz" });
-    w.task = 0;
-    w.proved = false;
-    w.addEventListener("message", ({ data }) => {
-      w.proved = true;
-      const task = waiting.get(data.task);
-      waiting.delete(data.task);
-      w.task = 0;
-      next();
-      if (data.error) task.reject(new (errors[data.error.name] ?? Error)(data.error.message));
-      else task.resolve(data.bytes);
-    });
-    w.addEventListener("error", (e) => {
+// start starts a thread of a page, and throws where there can be none.
+function start(address, answered, failed) {
+  const options = { type: "module", name: "cdfz" };
+  const w = address === undefined ? new Worker(new URL("./worker.js", import.meta.url), { type: "module", name: "cdfz" }) : new Worker(address, options);
+  w.addEventListener("message", ({ data }) => answered(data));
+  for (const type of ["error", "messageerror"]) {
+    w.addEventListener(type, (e) => {
       e.preventDefault();
-      fail(w, e.message);
+      failed(e);
     });
-    workers.push(w);
-    return w;
-  } catch {
-    return null;
   }
+  return { post: (message, transfer) => w.postMessage(message, transfer), end: () => w.terminate() };
 }
 
-async function next() {
-  const free = () => workers.find((w) => w.task === 0);
-  while (queue.length > 0) {
-    const w = free() ?? (workers.length < most ? start() : undefined);
-    if (w === null && workers.length === 0) {
-      for (const task of queue.splice(0)) decode(...task.args).then(task.resolve, task.reject);
-      return;
+let system = typeof Worker === "undefined" || typeof document === "undefined" ? null : { start, most: globalThis.navigator?.hardwareConcurrency ?? 1 };
+
+/**
+ * use sets how threads are started, and how many there may be. start(address, answered, failed) returns {post, end}: post
+ * sends a message, of which answered gets the answer.
+ */
+export function use(start, most) {
+  system = { start, most };
+}
+
+const here = (task) => decode(...task.args).then(task.resolve, task.reject);
+
+// Pool has threads whose script lies at an address, or beside this one. They stay.
+class Pool {
+  constructor(address) {
+    this.address = address;
+    this.most = Math.max(1, Math.min(8, system.most)); // 0 if there can be none
+    this.threads = [];
+    this.queue = [];
+    this.bytes = 0; // of the blocks that threads have
+  }
+
+  add(task) {
+    this.queue.push(task);
+    this.next();
+  }
+
+  next() {
+    while (this.queue.length > 0) {
+      const [task] = this.queue;
+      if (!task.signal?.aborted && this.most > 0) {
+        if (this.bytes > 0 && this.bytes + task.n > together) return;
+        const thread = this.threads.find((t) => !t.task) ?? this.more();
+        if (!thread && this.most > 0) return;
+        if (!thread) continue;
+        this.queue.shift();
+        this.give(thread, task);
+        continue;
+      }
+      this.queue.shift();
+      if (task.signal?.aborted) task.reject(task.signal.reason);
+      else here(task);
     }
-    if (!w) return;
-    const task = queue.shift();
-    w.task = ++serial;
-    waiting.set(w.task, task);
+  }
+
+  // more starts a thread, if there may be one more.
+  more() {
+    if (this.threads.length >= this.most) return null;
+    const thread = { task: null, proved: false, module: false };
+    try {
+      Object.assign(thread, system.start(this.address, (data) => this.answered(thread, data), (e) => this.failed(thread, e)));
+    } catch {
+      this.most = this.threads.length;
+      return null;
+    }
+    this.threads.push(thread);
+    return thread;
+  }
+
+  give(thread, task) {
+    thread.task = task;
+    this.bytes += task.n;
     const [chain, mask, stored, n] = task.args;
     const copy = stored.slice(); // it may share its buffer with other blocks
-    w.postMessage({ task: w.task, module: w.proved ? null : task.module, chain, mask, stored: copy, n }, [copy.buffer]);
+    try {
+      thread.post({ module: thread.module ? null : task.module, chain, mask, stored: copy, n }, [copy.buffer]);
+      thread.module ||= task.module !== null;
+    } catch (e) {
+      this.failed(thread, e);
+    }
+  }
+
+  // take takes its task from a thread.
+  take(thread) {
+    const { task } = thread;
+    thread.task = null;
+    if (task) this.bytes -= task.n;
+    return task;
+  }
+
+  answered(thread, { bytes, error }) {
+    thread.proved = true;
+    const task = this.take(thread);
+    if (error) task?.reject(new (errors[error.name] ?? Error)(error.message));
+    else task?.resolve(bytes);
+    this.next();
+  }
+
+  // failed is called for a thread that cannot be loaded, or that runs out of memory.
+  failed(thread, e) {
+    if (!this.threads.includes(thread)) return;
+    this.threads = this.threads.filter((other) => other !== thread);
+    thread.end();
+    const task = this.take(thread);
+    if (!thread.proved) {
+      this.most = this.threads.length;
+      if (task) here(task);
+    } else task?.reject(new errors.UnsupportedError(`a thread stopped: ${e.message ?? e.type}`));
+    this.next();
   }
 }
 
-/** run decodes a block, as decode of filters.js does. */
-export async function run(chain, mask, stored, n, threads = true) {
-  const slow = chain.some((f, i) => !((mask >>> i) & 1) && f.id !== 2);
-  if (!threads || !slow || n < small || typeof Worker === "undefined" || typeof document === "undefined") return decode(chain, mask, stored, n);
-  workers ??= [];
-  const module = await compile().catch(() => null);
-  return new Promise((resolve, reject) => {
-    queue.push({ args: [chain, mask, stored, n], module, resolve, reject });
-    next();
-  });
+const pools = new Map(); // by the address of their script
+
+/**
+ * run decodes a block, as decode of filters.js does. threads: false for this thread, true, or the address of the script of
+ * threads. A signal that ends before a thread has the block ends that.
+ */
+export async function run(chain, mask, stored, n, { threads = true, signal } = {}) {
+  const used = chain.filter((f, i) => !((mask >>> i) & 1));
+  if (!threads || system === null || n < small || used.every((f) => f.id === 2)) return decode(chain, mask, stored, n);
+  const address = threads === true ? undefined : String(threads);
+  const module = used.some((f) => f.id === lorenz) ? await compile().catch(() => null) : null;
+  if (!pools.has(address)) pools.set(address, new Pool(address));
+  return new Promise((resolve, reject) => pools.get(address).add({ args: [chain, mask, stored, n], n, module, signal, resolve, reject }));
 }

@@ -30,3 +30,17 @@ test("the package has what its users need, and nothing else", () => {
   assert.ok(wanted.length > 30);
   for (const name of wanted) assert.ok(names.includes(name), name);
 });
+
+test("what browsers get has no module of node", () => {
+  const { exports } = JSON.parse(readFileSync(new URL("package.json", root), "utf8"));
+  const left = Object.values(exports).map((e) => e.default).filter(Boolean).map((f) => new URL(f, root).href), seen = new Set();
+  for (let name; (name = left.pop()); ) {
+    if (seen.has(name)) continue;
+    seen.add(name);
+    for (const [, from] of readFileSync(new URL(name), "utf8").matchAll(/(?:^import (?:.* from )?|^export .* from |import\(|new URL\()"([^"]+)"/gm)) {
+      assert.match(from, /^\.|^zarrita$/, name);
+      if (from[0] === ".") left.push(new URL(from, name).href);
+    }
+  }
+  assert.ok(seen.has(new URL("src/worker.js", root).href) && seen.size > 18, `${seen.size} modules`);
+});
