@@ -25,9 +25,9 @@ export interface OpenOptions {
   /** Ends the opening. */
   signal?: AbortSignal;
   /** Of URLs: headers of all requests. Other than simple ones make browsers ask the server before each. */
-  headers?: HeadersInit;
+  headers?: ConstructorParameters<typeof Headers>[0];
   /** Of URLs: as that of fetch. */
-  credentials?: RequestCredentials;
+  credentials?: RequestInit["credentials"];
   /** Of URLs: used instead of fetch. */
   fetch?: typeof fetch;
   /** The most bytes of a file that a server that ignores ranges may send whole. 16 MiB unless given. */
