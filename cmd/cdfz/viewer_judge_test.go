@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -63,16 +64,47 @@ func TestJudgeViewer(t *testing.T) {
 	b.shot("viewer")
 	b.clean()
 
-	// A download is made in the page.
-	csv := eval[string](b, `(async () => {
-  document.getElementById("selection").value = "SST[6, 45, 80:83]";
-  document.getElementById("format").value = "csv";
-  const link = document.getElementById("download");
-  link.dispatchEvent(new Event("click", { cancelable: true }));
-  for (let i = 0; i < 500 && !link.href.startsWith("blob:"); i++) await new Promise((r) => setTimeout(r, 10));
-  return link.href + " " + link.download;
+	// Downloads are made in the page, and are those of the program.
+	eval[bool](b, `(() => {
+  const create = URL.createObjectURL;
+  URL.createObjectURL = (blob) => ((window.lastBlob = blob), create(blob));
+  return true;
 })()`)
-	require.True(t, strings.HasPrefix(csv, "blob:") && strings.HasSuffix(csv, " coads-SST.csv"), csv)
+	download := func(id, selection, format string) (name, bytes string) {
+		made := eval[[]string](b, `(async () => {
+  window.lastBlob = null;
+  document.getElementById("selection").value = %q;
+  document.getElementById("format").value = %q;
+  const link = document.getElementById(%q);
+  link.dispatchEvent(new Event("click", { cancelable: true }));
+  for (let i = 0; i < 500 && !window.lastBlob; i++) await new Promise((r) => setTimeout(r, 10));
+  const url = await new Promise((r) => { const f = new FileReader(); f.onload = () => r(f.result); f.readAsDataURL(window.lastBlob); });
+  return [link.download, url.slice(url.indexOf(",") + 1), document.getElementById("get-error").textContent];
+})()`, selection, format, id)
+		require.Empty(t, made[2])
+		raw, err := base64.StdEncoding.DecodeString(made[1])
+		require.NoError(t, err)
+		return made[0], string(raw)
+	}
+	name, csv := download("download", "SST[6, 45, 80:83]", "csv")
+	require.Equal(t, "coads-SST.csv", name)
+	require.Len(t, strings.Split(csv, "\n"), 5, csv)
+	name, part := download("download", "SST[6, 40:50, 80:90]", "nc")
+	require.Equal(t, "coads-SST.nc", name)
+	own := filepath.Join(t.TempDir(), "coads-SST.nc")
+	require.NoError(t, os.WriteFile(own, []byte(part), 0o644))
+	judged := filepath.Join(t.TempDir(), "coads-SST.nc")
+	out, err = self(t, "get", "-o", judged, filepath.Join(archives, "coads.nc.cdfz"), "SST[6, 40:50, 80:90]").CombinedOutput()
+	require.NoError(t, err, string(out))
+	dump := func(file string) string {
+		return regexp.MustCompile(`(?s):history = .*? ;\n`).ReplaceAllString(output(t.TempDir(), "ncdump", file), "")
+	}
+	require.Equal(t, dump(judged), dump(own))
+	require.Contains(t, output(t.TempDir(), "ncdump", "-h", own), " cdfz viewer "+file+" \\'SST[6, 40:50, 80:90]\\'")
+	name, whole := download("original", "", "nc")
+	require.Equal(t, "coads.nc", name)
+	require.Equal(t, string(coads), whole)
+	b.clean()
 
 	// A server that does not allow it: the message says what to set.
 	open = false

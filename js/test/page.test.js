@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { test } from "node:test";
 import { open } from "../src/index.js";
-import { describe, slice } from "../viewer/archive.js";
+import { slice } from "../viewer/archive.js";
+import { describe } from "../viewer/describe.js";
 import { archives, bytesOf, folder, judge, testdata } from "./helpers.js";
 
 const escape = (s) => s.split("/").map(encodeURIComponent).join("/");
@@ -29,7 +30,8 @@ function questions(v) {
   const put = (...pairs) => pairs.reduce((w, [i, s]) => (w[i] = s, w), [...zero]);
   if (n === 0) out.push([[], 1024]);
   for (let d = 0; d < n; d++) out.push([put([d, "x"]), 4096], [put([d, "x"]), 7, { extremes: true }]);
-  if (n >= 2) out.push([put([n - 2, "y"], [n - 1, "x"]), 1024], [put([n - 2, "x"], [n - 1, "y"]), 5]);
+  if (n >= 1) out.push([put([n - 1, "x"]), 4096, { bare: true }]);
+  if (n >= 2) out.push([put([n - 2, "y"], [n - 1, "x"]), 1024], [put([n - 2, "y"], [n - 1, "x"]), 9, { bare: true }], [put([n - 2, "x"], [n - 1, "y"]), 5]);
   if (n >= 1 && v.shape[n - 1] > 3) out.push([put([n - 1, "x1:3"]), 1024]);
   return out;
 }
@@ -45,7 +47,7 @@ async function compare(t, dir, names) {
     for (const v of want.variables) {
       for (const [words, max, options] of questions(v)) {
         const query = new URLSearchParams({ var: v.num, at: words.join(","), max });
-        if (options?.extremes) query.set("extremes", "1");
+        for (const name of Object.keys(options ?? {})) query.set(name, "1");
         const r = await fetch(`${base}api/values/${escape(name)}?${query}`);
         const where = `${name} ${v.name} ${words} ${max}`;
         assert.equal(r.status, 200, where);

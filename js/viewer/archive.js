@@ -1,14 +1,16 @@
 // What the page shows of archives, without a server: the answers of cdfz serve's /api, from the package.
 import { open } from "../src/archive.js";
-import { text, utf8 } from "../src/bytes.js";
+import { text } from "../src/bytes.js";
 import { SourceError } from "../src/errors.js";
 import { filterName } from "../src/filters.js";
 import { sizes } from "../src/netcdf.js";
 import { neededBlocks } from "../src/selection.js";
 import { addressOf, paths } from "./catalogue.js";
-import { axisOf, numbersOf, packing, textOf, unitsOf, unpack } from "./cf.js";
+import { packing, unitsOf, unpack } from "./cf.js";
+import { coordinatesOf, describe, shortText, whole } from "./describe.js";
+import * as download from "./download.js";
 
-const maxText = 2 << 20, maxValue = 4 << 10, maxNumbers = 64, maxCharacters = 64 << 10;
+const maxCharacters = 64 << 10;
 const maxValues = 1 << 20;
 const maxWork = 256 << 20; // decoded bytes of the blocks that an answer needs
 const maxBlocks = 4096, maxPool = 256;
@@ -92,113 +94,6 @@ export async function catalog(folder = "") {
     else closed.push({ name, why: "it is no archive" });
   }
   return { folders: [...folders].map((name) => ({ name })), datasets, closed };
-}
-
-const coordinatesOf = (header) => {
-  const out = new Map();
-  header.vars.forEach((v, i) => {
-    if (v.dims.length === 1 && v.type !== "char" && v.name === header.dims[v.dims[0]].name && !out.has(v.dims[0])) out.set(v.dims[0], i);
-  });
-  return out;
-};
-
-/** whole leaves out a character that was cut off at the end. */
-function whole(b) {
-  for (let i = b.length - 1; i >= Math.max(0, b.length - 4); i--) {
-    if ((b[i] & 0xc0) === 0x80) continue;
-    const n = b[i] < 0x80 ? 1 : b[i] >> 5 === 6 ? 2 : b[i] >> 4 === 14 ? 3 : b[i] >> 3 === 30 ? 4 : 1;
-    return n > b.length - i ? b.subarray(0, i) : b;
-  }
-  return b;
-}
-
-// general writes a float as Go's %g does, with the fewest digits.
-function general(x, single) {
-  if (!Number.isFinite(x)) return Number.isNaN(x) ? "NaN" : x > 0 ? "+Inf" : "-Inf";
-  if (x === 0) return Object.is(x, -0) ? "-0" : "0";
-  let s = x.toExponential();
-  if (single) for (let p = 0; p < 9; p++) if (Math.fround(Number((s = x.toExponential(p)))) === x) break;
-  const [, sign, digits, exponent] = /^(-?)([\d.]+)e([-+]\d+)$/.exec(s);
-  const d = digits.replace(".", "").replace(/0+$/, "") || "0", e = Number(exponent);
-  if (e < -4 || e >= 6) return sign + d[0] + (d.length > 1 ? `.${d.slice(1)}` : "") + (e < 0 ? "e-" : "e+") + String(Math.abs(e)).padStart(2, "0");
-  if (e < 0) return `${sign}0.${"0".repeat(-e - 1)}${d}`;
-  return sign + (d.length <= e + 1 ? d.padEnd(e + 1, "0") : `${d.slice(0, e + 1)}.${d.slice(e + 1)}`);
-}
-
-function formatted(a) {
-  if (a.type === "char") {
-    let n = a.values.length;
-    while (n > 0 && a.values[n - 1] === 0) n--;
-    return n > maxValue ? `${text(whole(a.values.subarray(0, maxValue)))}…` : text(a.values.subarray(0, n));
-  }
-  const b = a.length > maxNumbers ? { ...a, values: a.values.subarray(0, maxNumbers * sizes[a.type]) } : a;
-  const words = [...numbersOf(b)].map((x) => (a.type === "float" || a.type === "double" ? general(x, a.type === "float") : String(x)));
-  if (a.length > maxNumbers) words.push(`… (${a.length} in all)`);
-  return words.join(", ");
-}
-
-function quoted(v) {
-  if (/^[A-Za-z0-9_.+-]+$/.test(v.name)) return v.name;
-  if (utf8(v.bytes) === null) return `"${[...v.bytes].map((c) => (c >= 0x20 && c < 0x7f && c !== 34 && c !== 92 ? String.fromCharCode(c) : `\\x${c.toString(16).padStart(2, "0")}`)).join("")}"`;
-  const known = { 7: "\\a", 8: "\\b", 12: "\\f", 10: "\\n", 13: "\\r", 9: "\\t", 11: "\\v", 34: '\\"', 92: "\\\\" };
-  return `"${[...v.name].map((c) => {
-    const n = c.codePointAt(0);
-    return known[n] ?? (n < 32 || n === 127 ? `\\x${n.toString(16).padStart(2, "0")}` : /[\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.test(c) ? c : n > 0xffff ? `\\U${n.toString(16).padStart(8, "0")}` : `\\u${n.toString(16).padStart(4, "0")}`);
-  }).join("")}"`;
-}
-
-const shortText = (v, name) => {
-  const s = textOf(v, name);
-  return new TextEncoder().encode(s).length > maxValue ? "" : s;
-};
-
-/** describe answers as /api/meta does. */
-export function describe(a, path) {
-  const { header, plan } = a;
-  let left = maxText;
-  const attributes = (list) => {
-    const out = [];
-    for (const one of list) {
-      if (left < 0) break;
-      const value = formatted(one);
-      left -= one.bytes.length + new TextEncoder().encode(value).length + 40;
-      out.push({ name: one.name, type: one.type, value });
-    }
-    return out;
-  };
-  const layout = plan.zarr ?? (plan.vars.length === 0 && plan.pools.length === 0 && plan.rest.first > plan.image.header ? "single" : "pooled");
-  const out = {
-    path, format: a.format, size: a.size, records: Number(header.records),
-    archive: { size: a.source.size, sha256: a.sha256, layout, writer: plan.writer, blocks: plan.blocks },
-    attributes: attributes(header.attributes), dimensions: [], variables: [], cut: false,
-  };
-  const axes = coordinatesOf(header);
-  for (const [i, dim] of header.dims.entries()) {
-    left -= dim.bytes.length + 80;
-    if (left < 0) break;
-    const one = { name: dim.name, length: Number(a.dimensions[i].length), coordinate: axes.get(i) ?? -1 };
-    if (dim.length === 0n) one.unlimited = true;
-    if (axes.has(i)) Object.assign(one, axisProperties(header, axes.get(i)));
-    out.dimensions.push(one);
-  }
-  for (const [num, v] of header.vars.entries()) {
-    left -= 2 * v.nameBytes.length + 16 * v.shape.length + 160;
-    if (left < 0) break;
-    const one = { num, name: v.name, quoted: quoted({ name: v.name, bytes: v.nameBytes }), type: v.type, dims: v.dims, shape: v.shape.map(Number), size: Number(v.bytes), attributes: null };
-    const units = shortText(v, "units"), title = shortText(v, "long_name") || shortText(v, "standard_name");
-    if (units) one.units = units;
-    one.attributes = attributes(v.attributes);
-    Object.assign(one, axisProperties(header, num));
-    if (title) one.title = title;
-    out.variables.push(one);
-  }
-  out.cut = left < 0;
-  return out;
-}
-
-function axisProperties(header, num) {
-  const { axis, down } = axisOf(header, num);
-  return { ...(axis && { axis }), ...(down && { down }) };
 }
 
 /** meta describes a file. */
@@ -420,72 +315,14 @@ export async function blocks(file, num) {
   return out;
 }
 
-
 /** formats are those of downloads. */
-export const formats = ["csv", "npy", "json"];
+export const formats = ["nc", "csv", "npy", "json"];
 
 /** getURL: the address of a download is known when prepare has made it. */
 export const getURL = () => "#";
 
-let made = null; // the address of the last download, which takes memory
-
 /** prepare makes a download of a selection by index, such as SST[0, :, 10:20]. */
-export async function prepare(file, selection, format, unpacked, dates) {
-  const a = await archiveOf(file);
-  const { header } = a;
-  const m = /^\s*(?:"((?:[^"\\]|\\.)*)"|([^[\s]+))\s*(?:\[([^\]]*)\])?\s*$/.exec(selection);
-  const name = m?.[2] ?? (m && JSON.parse(`"${m[1]}"`));
-  const v = m && a.variable(name);
-  if (!v) throw new RangeError(`expected a variable, such as ${a.variables[0]?.name ?? "x"}, and indices in brackets, found ${selection}`);
-  const words = m[3] === undefined || m[3].trim() === "" ? [] : m[3].split(",").map((w) => {
-    const r = /^\s*(?:(-?\d+)|(-?\d+)?\s*:\s*(-?\d+)?(?:\s*:\s*(\d+))?)\s*$/.exec(w);
-    if (!r) throw new RangeError(`expected an index or a range such as 10:20, found ${w.trim()}`);
-    const n = (s) => (s === undefined ? undefined : Number(s));
-    return r[1] !== undefined ? Number(r[1]) : { start: n(r[2]), stop: n(r[3]), step: n(r[4]) };
-  });
-  const part = await v.get(words);
-  if (part.data.length > 1 << 24) throw new RangeError("the answer is too long: ask for a part");
-  const h = header.vars[v.num], p = packing(h);
-  let data = part.data;
-  if (unpacked && v.type !== "char") data = unpack(data, p, Float64Array, true);
-  const saved = `${file.split("/").at(-1).replace(/(\.nc)?\.cdfz$/, "")}-${name.replace(/[^\p{L}\p{N}_.-]/gu, "_")}.${format}`;
-  const coords = coordinatesOf(header);
-  // The coordinates of each dimension of the part.
-  const kept = v.shape.map((_, d) => d).filter((d) => typeof (words[d] ?? null) !== "number");
-  const axes = await Promise.all(kept.map(async (d) => {
-    const dim = v.dims[d], num = coords.get(dim);
-    const { data: x } = num === undefined ? { data: null } : await a.variables[num].get([words[d] ?? null]);
-    const r = words[d] ?? {}, start = r.start === undefined ? 0 : r.start < 0 ? v.shape[d] + r.start : r.start;
-    const plain = num === undefined ? Array.from({ length: part.shape[kept.indexOf(d)] }, (_, k) => start + k * (r.step ?? 1)) : Array.from(unpack(x, packing(header.vars[num]), Float64Array));
-    const times = dates && num !== undefined ? unitsOf(header, num) : null;
-    return { name: header.dims[dim].name, values: times?.date ? plain.map((y) => times.date(y)) : plain };
-  }));
-  let blob;
-  if (format === "npy") blob = new Blob(npy(data, part.shape, v.type));
-  else if (format === "json") {
-    const list = v.type === "char" ? text(data) : Array.from(data, (x) => (typeof x === "bigint" ? Number(x) : Number.isFinite(x) ? x : null));
-    blob = new Blob([JSON.stringify({ name, dimensions: part.dimensions, shape: part.shape, coordinates: Object.fromEntries(axes.map((x) => [x.name, x.values])), values: list })]);
-  } else {
-    const cell = (x) => (/[",\n\r]/.test(x) ? `"${x.replaceAll('"', '""')}"` : x);
-    const lines = [[...axes.map((x) => x.name), name].map(cell).join(",")];
-    const at = part.shape.map(() => 0);
-    for (let i = 0; i < data.length; i++) {
-      const x = v.type === "char" ? String.fromCharCode(data[i]) : data[i] !== data[i] ? "" : v.type === "float" && !unpacked ? general(data[i], true) : String(data[i]);
-      lines.push([...axes.map((x, d) => x.values[at[d]]), x].map((y) => cell(String(y))).join(","));
-      for (let d = at.length - 1; d >= 0 && ++at[d] === part.shape[d]; d--) at[d] = 0;
-    }
-    blob = new Blob([lines.join("\n"), "\n"]);
-  }
-  if (made) URL.revokeObjectURL(made);
-  made = URL.createObjectURL(blob);
-  return { href: made, name: saved };
-}
+export const prepare = async (file, selection, format, unpacked, dates) => download.part(await archiveOf(file), file, selection, format, unpacked, dates);
 
-// npy writes an array for numpy.
-function npy(data, shape, type) {
-  const kind = data instanceof Float64Array ? "<f8" : { byte: "|i1", char: "|S1", short: "<i2", int: "<i4", float: "<f4", double: "<f8", ubyte: "|u1", ushort: "<u2", uint: "<u4", int64: "<i8", uint64: "<u8" }[type];
-  let head = `{'descr': '${kind}', 'fortran_order': False, 'shape': (${shape.join(", ")}${shape.length === 1 ? "," : ""}), }`;
-  head = `${head.padEnd(Math.ceil((11 + head.length) / 64) * 64 - 11)}\n`;
-  const start = Uint8Array.of(0x93, 78, 85, 77, 80, 89, 1, 0, head.length & 255, head.length >> 8);
-  return [start, head, data];
-}
+/** original makes a download of the netCDF file. */
+export const original = async (file) => download.original(await archiveOf(file), file);

@@ -21,7 +21,7 @@ const resigned = (type, unsigned) => {
   return type;
 };
 
-/** packing tells how the stored values of a variable are unpacked. */
+/** packing tells how the stored values of a variable are unpacked. wrong names an attribute that is no single number. */
 export function packing(v) {
   const p = { own: v.type, stored: v.type, type: v.type, scaled: false, scale: 1, offset: 0, missing: [] };
   if (v.type === "char") return p;
@@ -35,7 +35,7 @@ export function packing(v) {
     const a = attr(v, name);
     if (!a) continue;
     if (a.type === "char" || a.length !== 1) {
-      Object.assign(p, { scaled: false, scale: 1, offset: 0 });
+      Object.assign(p, { scaled: false, scale: 1, offset: 0, wrong: name });
       break;
     }
     p[to] = Number(numbersOf(a)[0]);

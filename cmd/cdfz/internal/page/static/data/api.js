@@ -89,6 +89,11 @@ export async function prepare(file, selection, format, unpack, dates) {
   return { href };
 }
 
+// original returns the address of the netCDF file.
+export async function original(file) {
+  return { href: `${base}files/${escape(file)}` };
+}
+
 // getURL is the address of a part of a file, if it is known before.
 export function getURL(file, selection, format, unpack, dates) {
   const query = new URLSearchParams({ select: selection, format });

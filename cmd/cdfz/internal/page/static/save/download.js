@@ -1,5 +1,5 @@
-// Downloads of parts, in the words of cdfz get.
-import { formats, getURL, prepare } from "../data/api.js";
+// Downloads of parts, in the words of cdfz get, and of the whole file.
+import { formats, getURL, original, prepare } from "../data/api.js";
 import { $ } from "../panels/dom.js";
 import { ranges, selection } from "../data/part.js";
 
@@ -14,7 +14,8 @@ export function start(state) {
   $("get-series").addEventListener("click", () => set(selection(now().variable, ranges(now().variable, now().seriesWords ?? now().words, null))));
   $("get-all").addEventListener("click", () => set(now().variable.quoted));
   for (const id of ["selection", "format", "unpack", "dates"]) $(id).addEventListener("input", update);
-  $("download").addEventListener("click", check);
+  $("download").addEventListener("click", (e) => check(e, () => prepare(now().file, $("selection").value, $("format").value, $("unpack").checked, $("dates").checked)));
+  $("original").addEventListener("click", (e) => check(e, () => original(now().file)));
   for (const o of [...$("format").options]) if (!formats.includes(o.value)) o.remove();
 }
 
@@ -37,20 +38,25 @@ function update() {
   $("dates").disabled = !["csv", "json"].includes($("format").value);
 }
 
-// check shows the error of a wrong selection instead of leaving the page for it.
-async function check(e) {
-  if ($("download").dataset.checked === $("download").href) {
-    delete $("download").dataset.checked;
+// check follows a link when its file is there, and shows the error of a wrong selection instead of leaving the page for it.
+async function check(e, make) {
+  const link = e.currentTarget;
+  if (link.dataset.checked === link.href) {
+    delete link.dataset.checked;
     return;
   }
   e.preventDefault();
+  $("get-error").textContent = "";
+  link.setAttribute("aria-busy", "true");
   try {
-    const { href, name } = await prepare(now().file, $("selection").value, $("format").value, $("unpack").checked, $("dates").checked);
-    $("download").href = href;
-    $("download").download = name ?? "";
-    $("download").dataset.checked = $("download").href;
-    $("download").click();
+    const { href, name } = await make();
+    link.href = href;
+    link.download = name ?? "";
+    link.dataset.checked = link.href;
+    link.click();
   } catch (e) {
     $("get-error").textContent = e.message;
+  } finally {
+    link.removeAttribute("aria-busy");
   }
 }
