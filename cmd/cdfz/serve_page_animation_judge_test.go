@@ -158,7 +158,7 @@ func TestJudgeAnimation(t *testing.T) {
 	})
 	require.NoError(t, err)
 	b.until(`document.getElementById("frames-note").textContent.includes("at most 2 frames")`)
-	require.InDelta(t, 500, eval[float64](b, `import("./animation.js").then((a) => a.period())`), 0)
+	require.InDelta(t, 500, eval[float64](b, `import("./panels/animation.js").then((a) => a.period())`), 0)
 }
 
 // TestJudgeViewerAnimation plays an archive from another server: no block is read twice.

@@ -57,7 +57,7 @@ func worldCDL(first int, down, turned bool) string {
 // colours defines functions of a script: at returns the colour of the canvas at a fraction of the box, is whether a colour is
 // that of a value between two others, and coast how many pixels around a place have the colour of coastlines.
 const colours = `
-  const palette = await import("./palette.js"), scale = await import("./scale.js");
+  const palette = await import("./colour/palette.js"), scale = await import("./colour/scale.js");
   const canvas = document.getElementById("map-canvas"), box = JSON.parse(canvas.dataset.box);
   const g = canvas.getContext("2d");
   const pixel = (x, y) => [...g.getImageData(Math.floor(x), Math.floor(y), 1, 1).data.slice(0, 3)];
@@ -205,7 +205,7 @@ func TestJudgePageMeshes(t *testing.T) {
 		b.view(s, "?file="+query+"&palette=viridis&from=0&to=12&coast=0")
 		for _, p := range places {
 			require.True(t, eval[bool](b, `(async () => {`+colours+`
-  const projection = await import("./projection.js");
+  const projection = await import("./map/projection.js");
   const p = projection.make(document.getElementById("projection").value || "flat", JSON.parse(canvas.dataset.eye), box), to = new Float64Array(2);
   p.forward(%[1]g, %[2]g, to);
   const found = pixel(to[0] + 2.5, to[1] - 2.5); // beside the lines of coordinates

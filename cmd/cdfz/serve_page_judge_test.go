@@ -139,7 +139,7 @@ print(json.dumps([None if m else float(v) for v, m in zip(x.data.ravel(), numpy.
 // mapPixels returns whether each cell of the map, by rows of the file, has the colour of a
 // value at its middle. Values are those of JSON.
 const mapPixels = `(async () => {
-  const [palette, scale] = await Promise.all([import("./palette.js"), import("./scale.js")]);
+  const [palette, scale] = await Promise.all([import("./colour/palette.js"), import("./colour/scale.js")]);
   const { x, y, w, h, flip } = JSON.parse(document.getElementById("map-canvas").dataset.box);
   const image = document.getElementById("map-canvas").getContext("2d").getImageData(x, y, w, h).data;
   const values = %s, columns = %d, rows = values.length / columns;
@@ -322,7 +322,7 @@ func TestJudgePageZoom(t *testing.T) {
 	require.JSONEq(t, `{"row":2,"column":2,"rows":10,"columns":15}`, view())
 	pixel := func(row, column int) {
 		require.True(t, eval[bool](b, `(async () => {
-  const scale = await import("./scale.js");
+  const scale = await import("./colour/scale.js");
   const c = document.getElementById("map-canvas");
   const { x, y, w, h, flip } = JSON.parse(c.dataset.box), v = JSON.parse(c.dataset.view);
   const down = flip ? v.rows - 1 - (%[1]d - v.row) : %[1]d - v.row;
@@ -403,7 +403,7 @@ d.close()`)
 		`[0, 1].map((i) => f.coordinate({ values: [2450000.5, 2450001.5], units: "d" }, i))`:            {"2450000.5 d", "2450001.5 d"},
 		`[f.coordinate({ values: [2450000.125] }, 0), f.coordinate({ values: [Math.fround(0.1)] }, 0)]`: {"2450000.125", "0.1"},
 	} {
-		require.Equal(t, want, eval[[]string](b, `(async () => { const f = await import("./format.js"); return %s; })()`, script), script)
+		require.Equal(t, want, eval[[]string](b, `(async () => { const f = await import("./panels/format.js"); return %s; })()`, script), script)
 	}
 	b.shot("flow")
 	b.clean()

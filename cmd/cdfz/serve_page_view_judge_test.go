@@ -46,7 +46,7 @@ func TestJudgePageWords(t *testing.T) {
 	b := openBrowser(t, 800, 600)
 	b.do(chromedp.Navigate(s.at + "/page/"))
 	require.Equal(t, []string{"every 2nd x", "every 3rd x", "every 4th x", "every 11th x", "every 12th x", "every 13th x", "every 21st x", "every 112th x", "every 122nd x"},
-		eval[[]string](b, `import("./format.js").then((f) => [2, 3, 4, 11, 12, 13, 21, 112, 122].map((n) => f.every(n, "x")))`))
+		eval[[]string](b, `import("./panels/format.js").then((f) => [2, 3, 4, 11, 12, 13, 21, 112, 122].map((n) => f.every(n, "x")))`))
 	// Times at ticks, and the day that all of them have.
 	for script, want := range map[string][]string{
 		`["2001-01-01T00:00:00", "2001-01-02T12:00:00"]`:                           {"2001-01-01", "2001-01-02", ""},
@@ -58,9 +58,9 @@ func TestJudgePageWords(t *testing.T) {
 		`["-0044-03-15T12:00:00", "-0044-03-15T12:00:00", "-0044-03-16T12:00:00"]`: {"-0044-03-15", "-0044-03-15", "-0044-03-16", ""},
 		`["2001-01-01T23:59:50", "2001-01-02T00:00:00", "2001-01-02T00:00:10"]`:    {"2001-01-01 23:59:50", "2001-01-02 00:00:00", "2001-01-02 00:00:10", ""},
 	} {
-		require.Equal(t, want, eval[[]string](b, `import("./format.js").then((f) => f.times(%s)).then(({ texts, day }) => [...texts, day ?? ""])`, script), script)
+		require.Equal(t, want, eval[[]string](b, `import("./panels/format.js").then((f) => f.times(%s)).then(({ texts, day }) => [...texts, day ?? ""])`, script), script)
 	}
-	require.Equal(t, []string{"12:00:05", "12:00:15"}, eval[[]string](b, `import("./axes.js").then((t) => t.ticks({ start: 0, step: 1, values: [0, 1, 2, 3], dates: ["2001-01-01T12:00:00", "2001-01-01T12:00:05", "2001-01-01T12:00:10", "2001-01-01T12:00:15"] }, 1, 3, 2).map(([, text]) => text))`))
+	require.Equal(t, []string{"12:00:05", "12:00:15"}, eval[[]string](b, `import("./map/axes.js").then((t) => t.ticks({ start: 0, step: 1, values: [0, 1, 2, 3], dates: ["2001-01-01T12:00:00", "2001-01-01T12:00:05", "2001-01-01T12:00:10", "2001-01-01T12:00:15"] }, 1, 3, 2).map(([, text]) => text))`))
 	// Ticks for some indices of an axis of the map: place by place, with their text.
 	for script, want := range map[string][]string{
 		`t.ticks({ start: 0, step: 1, values: [0, 1, 2, 3] }, 0, 4, 9)`:                             {"0.125 0", "0.375 1", "0.625 2", "0.875 3"},
@@ -69,7 +69,7 @@ func TestJudgePageWords(t *testing.T) {
 		`t.ticks({ start: 0, step: 1, values: [0.5, 1, 1.5, 2] }, 0, 4, 9)`:                         {"0.175 0.6", "0.275 0.8", "0.375 1", "0.475 1.2", "0.575 1.4", "0.675 1.6", "0.775 1.8", "0.875 2"},
 		`t.ticks({ start: 0, step: 1, units: "degrees_north", values: [60, 30, 0, -30] }, 0, 4, 9)`: {"0.875 30°S", "0.75 15°S", "0.625 0°", "0.5 15°N", "0.375 30°N", "0.25 45°N", "0.125 60°N"},
 	} {
-		require.Equal(t, want, eval[[]string](b, `import("./axes.js").then((t) => %s.map(([at, text]) => String(Number(at.toPrecision(3))) + " " + text))`, script), script)
+		require.Equal(t, want, eval[[]string](b, `import("./map/axes.js").then((t) => %s.map(([at, text]) => String(Number(at.toPrecision(3))) + " " + text))`, script), script)
 	}
 	b.clean()
 }
@@ -278,7 +278,7 @@ func TestJudgePageSharp(t *testing.T) {
 	require.Equal(t, "99 at 20, 1201 — y[20], x[1201]", b.text("readout"))
 	// Every index in the row of the value has its colour.
 	require.Zero(t, eval[int](b, `(async () => {
-  const scale = await import("./scale.js");
+  const scale = await import("./colour/scale.js");
   const c = document.getElementById("map-canvas");
   const { x, y, w, h, flip } = JSON.parse(c.dataset.box), v = JSON.parse(c.dataset.view);
   const down = flip ? v.rows - 1 - (20 - v.row) : 20 - v.row;
@@ -427,8 +427,8 @@ func TestJudgePagePoints(t *testing.T) {
 	require.Equal(t, []string{"points", "↑ height_of_roof", "station (index) →", ""}, state())
 	b.view(s, "?file=mesh.nc")
 	require.Equal(t, []string{"points", "↑ u", "face (index) →", ""}, state())
-	require.Equal(t, []float64{3, 7}, eval[[]float64](b, `import("./plots.js").then((p) => p.dated([3, 3, 4, 7], 2))`))
-	require.Equal(t, []float64{3}, eval[[]float64](b, `import("./plots.js").then((p) => p.dated([3, 3, 3], 2))`))
+	require.Equal(t, []float64{3, 7}, eval[[]float64](b, `import("./plots/plots.js").then((p) => p.dated([3, 3, 4, 7], 2))`))
+	require.Equal(t, []float64{3}, eval[[]float64](b, `import("./plots/plots.js").then((p) => p.dated([3, 3, 3], 2))`))
 	b.view(s, "?file=series.nc")
 	require.Equal(t, []string{"line", "↑ flow", "time →", ""}, state())
 	require.Greater(t, pixels(), 500)

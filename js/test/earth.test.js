@@ -15,7 +15,8 @@ async function page(t, name) {
     cpSync(here, dir, { recursive: true });
     writeFileSync(`${dir}/package.json`, '{ "type": "module" }');
     globalThis.document ??= { baseURI: "http://127.0.0.1/page/" };
-    for (const m of ["projection", "raster", "cells", "geometry", "coast"]) modules.set(m, await import(`${dir}/map/${m}.js`));
+    for (const m of ["projection", "raster", "cells", "find", "geometry", "coast"]) modules.set(m, await import(`${dir}/map/${m}.js`));
+    modules.set("attributes", await import(`${dir}/data/attributes.js`));
   }
   return modules.get(name);
 }
@@ -123,7 +124,7 @@ test("cells of meshes", async (t) => {
 });
 
 test("what is known of where cells are", async (t) => {
-  const { find, along, angle, unrotate, connected } = await page(t, "geometry");
+  const [{ find, along }, { angle }, { unrotate, connected }] = [await page(t, "find"), await page(t, "attributes"), await page(t, "geometry")];
   const attributes = (list) => Object.entries(list).map(([name, value]) => ({ name, type: "char", value }));
   // meta makes the description of a file from lines as "name(dims) key=value; key=value".
   const meta = (lengths, ...lines) => {

@@ -1,6 +1,7 @@
 // Arrows over the map: two variables as the components of vectors. They are read only when they are wanted.
 import { $, make } from "../panels/dom.js";
 import { number } from "../panels/format.js";
+import { find } from "./find.js";
 import * as geometry from "./geometry.js";
 import * as globe from "./globe.js";
 import { kindOf } from "../data/means.js";
@@ -74,7 +75,7 @@ function keyOf(source, pair) {
 // component reads one.
 async function component(v, [file, num, words, max]) {
   const { meta } = host.state();
-  return await geometry.row(file, meta, v, words, geometry.find(meta, v, words)) ?? values(file, num, words, max);
+  return await geometry.row(file, meta, v, words, find(meta, v, words)) ?? values(file, num, words, max);
 }
 
 // draw draws arrows for what the map has drawn: what is that of stage.js, and p and cells are its projection and its raster.

@@ -1,138 +1,11 @@
-// Where the cells of a slice are: on longitudes and latitudes, on a curved grid, on a mesh, or at points, by the attributes
-// of the conventions CF and UGRID, and for MPAS and Exodus, which have none, by their names.
+// The cells of a slice, read where find.js says that they are.
 import * as api from "../data/api.js";
+import { inRadians } from "../data/attributes.js";
 import * as cells from "./cells.js";
+import { find, lengthOf, letter } from "./find.js";
 import { coordinate } from "../panels/format.js";
 import { wrap } from "./projection.js";
 import * as slices from "../data/slices.js";
-
-const attr = (v, name) => v.attributes.find((a) => a.name === name)?.value ?? "";
-const letter = (w) => (typeof w === "string" ? w[0] : "");
-const inRadians = (v) => /^rad(ian)?s?$/i.test(v.units ?? "");
-
-// angle returns "lon" or "lat" for a variable with longitudes or latitudes, or "".
-export function angle(v) {
-  if (v.type === "char") return "";
-  const units = (v.units ?? "").trim().toLowerCase().replaceAll(" ", "_"), name = attr(v, "standard_name");
-  if (/^grid_(longitude|latitude)$/.test(name)) return "";
-  if (/^degrees?_?e(ast)?$/.test(units)) return "lon";
-  if (/^degrees?_?n(orth)?$/.test(units)) return "lat";
-  const plain = units === "" || units.startsWith("deg") || inRadians(v);
-  if (plain && name === "longitude") return "lon";
-  if (plain && name === "latitude") return "lat";
-  if (!plain || name) return "";
-  return /^(nav_)?lon(gitudes?|[cCuv]|Cell|Vertex|Edge)?$|^x?long$|^clon$/i.test(v.name) ? "lon" : /^(nav_)?lat(itudes?|[cCuv]|Cell|Vertex|Edge)?$|^x?lat$|^clat$/i.test(v.name) ? "lat" : "";
-}
-
-// pairOf returns the longitudes and the latitudes of a variable for some of its dimensions: those that the attribute coordinates names
-// before others. Their other dimensions have an index.
-function pairOf(meta, v, spanned) {
-  const named = attr(v, "coordinates").split(/\s+/);
-  const fits = (o) => o !== v && o.size > 0 && spanned.every((d) => o.dims.includes(d)) && o.dims.every((d) => v.dims.includes(d)) && new Set(o.dims).size === o.dims.length;
-  const list = meta.variables.filter(fits).map((o) => [angle(o), o]).filter(([a]) => a !== "");
-  list.sort((a, b) => named.includes(b[1].name) - named.includes(a[1].name));
-  const lon = list.find(([a]) => a === "lon")?.[1];
-  const lat = list.find(([a, o]) => a === "lat" && lon && o.dims.join() === lon.dims.join())?.[1];
-  return lat ? { lon, lat } : null;
-}
-
-const named = (meta, name) => meta.variables.find((v) => v.name === name);
-const lengthOf = (meta, d) => meta.dimensions[d]?.length ?? 0;
-
-// boundsOf returns the variable with the corners of the cells of a coordinate, or null.
-function cornersOf(meta, v) {
-  const b = named(meta, attr(v, "bounds"));
-  return b && b.dims.length === v.dims.length + 1 && v.dims.every((d, i) => b.dims[i] === d) ? b : null;
-}
-
-// topologies returns the meshes of a file: their nodes, the connectivity of their faces and its first number.
-function topologies(meta) {
-  const out = [];
-  for (const m of meta.variables) {
-    if (attr(m, "cf_role") !== "mesh_topology") continue;
-    const pair = (names) => {
-      const list = names.split(/\s+/).map((n) => named(meta, n)).filter(Boolean);
-      const lon = list.find((v) => angle(v) === "lon"), lat = list.find((v) => angle(v) === "lat");
-      if (lon && lat) return { lon, lat, planar: false };
-      return list.length >= 2 ? { lon: list[0], lat: list[1], planar: true } : null;
-    };
-    const faces = named(meta, attr(m, "face_node_connectivity"));
-    const nodes = pair(attr(m, "node_coordinates"));
-    // Faces are along the first dimension of their connectivity, unless the mesh names the other one.
-    const turned = faces?.dims.length === 2 && meta.dimensions[faces.dims[1]].name === attr(m, "face_dimension");
-    out.push({ name: m.name, faces, nodes, turned, edges: pair(attr(m, "edge_coordinates")), first: Number(attr(faces ?? m, "start_index") || 0) });
-  }
-  // FVCOM without the conventions: nv has the three nodes of an element, from 1 on.
-  const nv = named(meta, "nv");
-  if (nv && nv.dims.length === 2 && nv.shape.includes(3)) {
-    const nodes = ["lon", "lat"].map((n) => named(meta, n));
-    if (nodes.every((v) => v && v.dims.length === 1)) out.push({ name: "", faces: nv, nodes: { lon: nodes[0], lat: nodes[1], planar: false }, first: 1, turned: nv.shape[0] === 3 });
-  }
-  // MPAS: the corners of a cell are vertices, from 1 on, and those of the dual mesh are cells.
-  for (const [faces, lon, lat, count] of [["verticesOnCell", "lonVertex", "latVertex", "nEdgesOnCell"], ["cellsOnVertex", "lonCell", "latCell", ""]]) {
-    const [f, x, y] = [faces, lon, lat].map((n) => named(meta, n));
-    if (f && x && y && f.dims.length === 2 && x.dims.length === 1) out.push({ name: "", faces: f, nodes: { lon: x, lat: y, planar: false }, first: 1, counts: named(meta, count) });
-  }
-  // Exodus: blocks of elements with their nodes, from 1 on, on a plane. Those with a volume are seen from below.
-  const coord = named(meta, "coord");
-  const row = (k) => coord?.dims.length === 2 && { ...coord, dims: coord.dims.slice(1), shape: coord.shape.slice(1), of: { shape: coord.shape, words: [k, "x"] } };
-  const [x, y] = ["coordx", "coordy"].map((n, k) => named(meta, n) ?? row(k));
-  if (x && y) {
-    for (const f of meta.variables) {
-      if (!/^connect\d+$/.test(f.name) || f.dims.length !== 2) continue;
-      const sides = [[/^(quad|she?ll|hex)/i, 4], [/^(tri|tet|wedge)/i, 3]].find(([kind]) => kind.test(attr(f, "elem_type")))?.[1];
-      out.push({ name: "", faces: f, nodes: { lon: x, lat: y, planar: true }, first: 1, exodus: true, sides });
-    }
-  }
-  return out.filter((t) => t.nodes && t.nodes.lon.dims.length === 1);
-}
-
-// find describes where the cells are of a slice of a variable, or returns null. Words have x, and y for two dimensions.
-export function find(meta, v, words) {
-  const at = (l) => v.dims[words.findIndex((w) => letter(w) === l)];
-  const [x, y] = [at("x"), at("y")];
-  if (x === undefined || v.size === 0 || v.type === "char") return null;
-  if (y !== undefined) {
-    const ofDim = (d) => meta.variables[meta.dimensions[d]?.coordinate];
-    const kinds = [y, x].map((d) => (ofDim(d) ? angle(ofDim(d)) : ""));
-    if (kinds.includes("lon") && kinds.includes("lat")) return { kind: "grid", across: kinds.indexOf("lon") };
-    const pair = pairOf(meta, v, [x, y]);
-    if (pair && feature(meta)) return pair.lon.dims.length === 2 ? { kind: "points", ...pair } : null;
-    if (pair) return { kind: "curved", ...pair, bounds: [cornersOf(meta, pair.lon), cornersOf(meta, pair.lat)] };
-    return rotated(meta, v, ofDim(y), ofDim(x));
-  }
-  const wanted = attr(v, "mesh");
-  const meshes = topologies(meta).sort((a, b) => (b.name === wanted && wanted !== "") - (a.name === wanted && wanted !== ""));
-  for (const t of meshes) {
-    // Faces are along the dimension of the connectivity that is not that of corners.
-    const along = t.faces?.dims.indexOf(x) ?? -1;
-    if (along >= 0 && v !== t.faces && t.faces.dims.length === 2 && t.nodes.lon.dims[0] !== x && attr(v, "location") !== "edge") return { kind: "faces", ...t, along };
-    if (t.faces && t.nodes.lon.dims[0] === x) {
-      const parts = t.exodus ? meshes.filter((o) => o.exodus) : [t];
-      return { kind: "faces", nodal: true, ...t, parts };
-    }
-    if (t.edges?.lon.dims.join() === String(x)) return { kind: "points", ...t.edges };
-  }
-  const pair = pairOf(meta, v, [x]);
-  if (!pair || pair.lon.dims.length > 1 || meta.dimensions[x].coordinate === pair.lon.num || meta.dimensions[x].coordinate === pair.lat.num) return null;
-  const bounds = [cornersOf(meta, pair.lon), cornersOf(meta, pair.lat)];
-  if (bounds.every(Boolean) && lengthOf(meta, bounds[0].dims[1]) >= 3) return { kind: "bounded", ...pair, bounds };
-  return { kind: "points", ...pair };
-}
-
-// rotated describes a grid whose pole is elsewhere, if it has no longitudes and latitudes.
-function rotated(meta, v, y, x) {
-  const mapping = named(meta, attr(v, "grid_mapping").split(/[\s:]/)[0]);
-  if (!mapping || !x || !y || attr(mapping, "grid_mapping_name") !== "rotated_latitude_longitude") return null;
-  const kinds = [y, x].map((o) => attr(o, "standard_name"));
-  const across = kinds.indexOf("grid_longitude");
-  const number = (name) => Number(attr(mapping, name) || 0);
-  if (across < 0 || !kinds.includes("grid_latitude")) return null;
-  return { kind: "rotated", across, pole: { lat: number("grid_north_pole_latitude"), lon: number("grid_north_pole_longitude"), turn: number("north_pole_grid_longitude") } };
-}
-
-// feature returns the kind of observations of a file, by chapter 9 of the CF conventions, or "".
-const feature = (meta) => meta.attributes.find((a) => a.name.toLowerCase() === "featuretype")?.value ?? "";
 
 // unrotate returns the longitude and the latitude of a place of a rotated grid.
 export function unrotate(pole, rlon, rlat) {
@@ -141,17 +14,6 @@ export function unrotate(pole, rlon, rlat) {
   const s = Math.sin(f) * Math.sin(p) + Math.cos(f) * Math.cos(p) * Math.cos(l);
   const dl = Math.atan2(-Math.cos(f) * Math.sin(l), Math.sin(f) * Math.cos(p) - Math.cos(f) * Math.sin(p) * Math.cos(l));
   return [wrap(pole.lon + dl / rad), Math.asin(Math.max(-1, Math.min(1, s))) / rad];
-}
-
-// along returns the number of the dimension of a variable along which its values are the cells of a mesh or points, or -1.
-export function along(meta, v) {
-  const free = v.dims.map((_, i) => i).filter((i) => v.shape[i] > 1);
-  const meshed = (i) => find(meta, v, v.dims.map((_, k) => (k === i ? "x" : 0)));
-  return free.findLast((i) => {
-    const found = meshed(i);
-    // Places along a time are those of something that moves, which is better seen as a map if there is nothing else.
-    return found && (found.kind !== "points" || free.length === 1 || meta.dimensions[v.dims[i]].coordinate < 0);
-  }) ?? -1;
 }
 
 // placed reports whether there is a place on the earth, or on a plane, at all.

@@ -1,7 +1,7 @@
 // A small map without zoom: a slice in a box of its own, with a cursor and the value below it.
 import { cellOf, title } from "./axes.js";
 import { $, make } from "../panels/dom.js";
-import { coordinate, css, exact, number } from "../panels/format.js";
+import { coordinate, exact, number } from "../panels/format.js";
 import * as plane from "./plane.js";
 import * as scales from "../colour/scale.js";
 import * as stage from "./stage.js";

@@ -3,6 +3,7 @@ import * as api from "../data/api.js";
 import { cellOf } from "../map/axes.js";
 import { $, make, visible } from "./dom.js";
 import { coordinate } from "./format.js";
+import { find } from "../map/find.js";
 import * as geometry from "../map/geometry.js";
 import * as match from "../data/match.js";
 import * as scales from "../colour/scale.js";
@@ -133,7 +134,7 @@ async function read() {
   const { part } = first;
   const range = part && same ? { y: `y${part.row}:${part.row + part.rows}`, x: `x${part.column}:${part.column + part.columns}` } : {};
   const all = at.map((w) => range[w] ?? w);
-  const row = await geometry.row(from, m, v, all, geometry.find(m, v, all));
+  const row = await geometry.row(from, m, v, all, find(m, v, all));
   if (row) return { for: first, of: JSON.stringify(wanted), slice: row, variable: v, file: from };
   const s = await values(from, v.num, all, most);
   const b = { ...s, units: v.units, axes: s.axes.map((a) => ({ ...a, down: m.dimensions[a.dim].down, axis: m.dimensions[a.dim].axis, index: m.dimensions[a.dim].coordinate < 0 })) };

@@ -2,7 +2,7 @@
 import { csv } from "./csv.js";
 import { $ } from "../panels/dom.js";
 import { coordinate } from "../panels/format.js";
-import * as map from "../map/map.js";
+import { draw } from "../map/draw.js";
 import { canvasOf, mapPicture, recorded, seriesPicture, svgOf } from "./picture.js";
 import * as plots from "../plots/plots.js";
 import * as record from "./record.js";
@@ -75,7 +75,7 @@ async function png(what) {
 async function svg(what) {
   let picture;
   if (what === "map") {
-    const [drawn, bar] = recorded(["map-canvas", "bar"], map.draw);
+    const [drawn, bar] = recorded(["map-canvas", "bar"], draw);
     picture = mapPicture(measure(), { map: drawn, bar }, texts(page.state().slice));
   } else picture = seriesNow(true);
   return new Blob([svgOf(picture, $("title").textContent)], { type: "image/svg+xml" });

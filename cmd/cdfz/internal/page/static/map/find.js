@@ -1,0 +1,82 @@
+// What the attributes tell about where the cells of a slice are: on longitudes and latitudes, on a curved grid, on a mesh, or at points.
+import { angle, attr, feature, named } from "../data/attributes.js";
+import { topologies } from "./meshes.js";
+
+// letter returns x or y for the word of a dimension that the map spans, or "".
+export const letter = (w) => (typeof w === "string" ? w[0] : "");
+
+// lengthOf returns the length of a dimension.
+export const lengthOf = (meta, d) => meta.dimensions[d]?.length ?? 0;
+
+// pairOf returns the longitudes and the latitudes of a variable for some of its dimensions: those that the attribute coordinates names
+// before others. Their other dimensions have an index.
+function pairOf(meta, v, spanned) {
+  const listed = attr(v, "coordinates").split(/\s+/);
+  const fits = (o) => o !== v && o.size > 0 && spanned.every((d) => o.dims.includes(d)) && o.dims.every((d) => v.dims.includes(d)) && new Set(o.dims).size === o.dims.length;
+  const list = meta.variables.filter(fits).map((o) => [angle(o), o]).filter(([a]) => a !== "");
+  list.sort((a, b) => listed.includes(b[1].name) - listed.includes(a[1].name));
+  const lon = list.find(([a]) => a === "lon")?.[1];
+  const lat = list.find(([a, o]) => a === "lat" && lon && o.dims.join() === lon.dims.join())?.[1];
+  return lat ? { lon, lat } : null;
+}
+
+// cornersOf returns the variable with the corners of the cells of a coordinate, or null.
+function cornersOf(meta, v) {
+  const b = named(meta, attr(v, "bounds"));
+  return b && b.dims.length === v.dims.length + 1 && v.dims.every((d, i) => b.dims[i] === d) ? b : null;
+}
+
+// find describes where the cells are of a slice of a variable, or returns null. Words have x, and y for two dimensions.
+export function find(meta, v, words) {
+  const at = (l) => v.dims[words.findIndex((w) => letter(w) === l)];
+  const [x, y] = [at("x"), at("y")];
+  if (x === undefined || v.size === 0 || v.type === "char") return null;
+  if (y !== undefined) {
+    const ofDim = (d) => meta.variables[meta.dimensions[d]?.coordinate];
+    const kinds = [y, x].map((d) => (ofDim(d) ? angle(ofDim(d)) : ""));
+    if (kinds.includes("lon") && kinds.includes("lat")) return { kind: "grid", across: kinds.indexOf("lon") };
+    const pair = pairOf(meta, v, [x, y]);
+    if (pair && feature(meta)) return pair.lon.dims.length === 2 ? { kind: "points", ...pair } : null;
+    if (pair) return { kind: "curved", ...pair, bounds: [cornersOf(meta, pair.lon), cornersOf(meta, pair.lat)] };
+    return rotated(meta, v, ofDim(y), ofDim(x));
+  }
+  const wanted = attr(v, "mesh");
+  const meshes = topologies(meta).sort((a, b) => (b.name === wanted && wanted !== "") - (a.name === wanted && wanted !== ""));
+  for (const t of meshes) {
+    // Faces are along the dimension of the connectivity that is not that of corners.
+    const along = t.faces?.dims.indexOf(x) ?? -1;
+    if (along >= 0 && v !== t.faces && t.faces.dims.length === 2 && t.nodes.lon.dims[0] !== x && attr(v, "location") !== "edge") return { kind: "faces", ...t, along };
+    if (t.faces && t.nodes.lon.dims[0] === x) {
+      const parts = t.exodus ? meshes.filter((o) => o.exodus) : [t];
+      return { kind: "faces", nodal: true, ...t, parts };
+    }
+    if (t.edges?.lon.dims.join() === String(x)) return { kind: "points", ...t.edges };
+  }
+  const pair = pairOf(meta, v, [x]);
+  if (!pair || pair.lon.dims.length > 1 || meta.dimensions[x].coordinate === pair.lon.num || meta.dimensions[x].coordinate === pair.lat.num) return null;
+  const bounds = [cornersOf(meta, pair.lon), cornersOf(meta, pair.lat)];
+  if (bounds.every(Boolean) && lengthOf(meta, bounds[0].dims[1]) >= 3) return { kind: "bounded", ...pair, bounds };
+  return { kind: "points", ...pair };
+}
+
+// rotated describes a grid whose pole is elsewhere, if it has no longitudes and latitudes.
+function rotated(meta, v, y, x) {
+  const mapping = named(meta, attr(v, "grid_mapping").split(/[\s:]/)[0]);
+  if (!mapping || !x || !y || attr(mapping, "grid_mapping_name") !== "rotated_latitude_longitude") return null;
+  const kinds = [y, x].map((o) => attr(o, "standard_name"));
+  const across = kinds.indexOf("grid_longitude");
+  const number = (name) => Number(attr(mapping, name) || 0);
+  if (across < 0 || !kinds.includes("grid_latitude")) return null;
+  return { kind: "rotated", across, pole: { lat: number("grid_north_pole_latitude"), lon: number("grid_north_pole_longitude"), turn: number("north_pole_grid_longitude") } };
+}
+
+// along returns the number of the dimension of a variable along which its values are the cells of a mesh or points, or -1.
+export function along(meta, v) {
+  const free = v.dims.map((_, i) => i).filter((i) => v.shape[i] > 1);
+  const meshed = (i) => find(meta, v, v.dims.map((_, k) => (k === i ? "x" : 0)));
+  return free.findLast((i) => {
+    const found = meshed(i);
+    // Places along a time are those of something that moves, which is better seen as a map if there is nothing else.
+    return found && (found.kind !== "points" || free.length === 1 || meta.dimensions[v.dims[i]].coordinate < 0);
+  }) ?? -1;
+}
