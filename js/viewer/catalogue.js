@@ -5,7 +5,9 @@ import { need, UnsupportedError } from "../src/errors.js";
 import * as sources from "../src/source.js";
 import { decompress } from "../vendor/fzstd.js";
 
-const maxFooter = 64 << 20, maxPage = 32 << 20, maxFiles = 1 << 20;
+const maxFooter = 32 << 20, maxItems = 2 << 20; // bytes, and values in them
+const maxGroups = 1024, maxPage = 32 << 20, maxPages = 256 << 20; // row groups, each a request, and bytes of their paths
+const maxFiles = 1 << 20, atOnce = 6;
 
 /** paths returns the paths in the catalogue at an address, each once, in order. */
 export async function paths(url, signal) {
@@ -19,16 +21,25 @@ export async function paths(url, signal) {
   const keys = (footer[5] ?? []).map((pair) => text(pair[1] ?? new Uint8Array()));
   const first = (footer[2] ?? [])[1];
   if (!keys.includes("cdfz_catalogue") || text(first?.[4] ?? new Uint8Array()) !== "path") throw new UnsupportedError("it is a Parquet file, and no catalogue of cdfz");
-  const out = [];
-  for (const group of footer[4] ?? []) {
+  const groups = footer[4] ?? [], advice = "make several catalogues, such as one for each folder";
+  if (groups.length > maxGroups) throw new UnsupportedError(`the catalogue has ${groups.length} row groups, each of which takes a request, and this page reads at most ${maxGroups}: ${advice}`);
+  const ranges = groups.map((group) => {
     const chunk = group[1]?.[0]?.[3];
     need(chunk && chunk[11] > 0 && chunk[9] > chunk[11] && chunk[9] - chunk[11] <= maxPage && chunk[9] <= size, "catalogue: expected paths in a dictionary");
-    const page = await read(chunk[11], chunk[9] - chunk[11]);
+    return [chunk[11], chunk[9] - chunk[11]];
+  });
+  const total = ranges.reduce((n, [, len]) => n + len, 0);
+  if (total > maxPages) throw new UnsupportedError(`the paths of the catalogue take ${total} bytes, and this page reads at most ${maxPages}: ${advice}`);
+  const out = [];
+  let pages = [];
+  for (const [i, group] of groups.entries()) {
+    if (i % atOnce === 0) pages = await source.read(ranges.slice(i, i + atOnce), signal);
+    const page = pages[i % atOnce], codec = group[1][0][3][4];
     const at = { at: 0 };
     const head = thrift(page, at);
     need(head[1] === 2 && head[2] >= 0 && head[2] <= maxPage && head[3] === page.length - at.at, "catalogue: the dictionary of paths is damaged");
     const stored = page.subarray(at.at);
-    const bytes = chunk[4] === 0 ? stored : decompress(stored, new Uint8Array(head[2]));
+    const bytes = codec === 0 ? stored : decompress(stored, new Uint8Array(head[2]));
     const values = view(bytes);
     for (let p = 0; p < bytes.length; ) {
       need(p + 4 <= bytes.length && values.getUint32(p, true) <= bytes.length - p - 4, "catalogue: a path is damaged");
@@ -36,7 +47,7 @@ export async function paths(url, signal) {
       const path = text(bytes.subarray(p + 4, p + 4 + n));
       if (path !== out.at(-1)) out.push(path); // a file may be in two groups
       p += 4 + n;
-      need(out.length <= maxFiles, `catalogue: more than ${maxFiles} files`);
+      if (out.length > maxFiles) throw new UnsupportedError(`the catalogue has more files than the ${maxFiles} that this page lists: ${advice}`);
     }
   }
   return out;
@@ -44,6 +55,7 @@ export async function paths(url, signal) {
 
 // thrift reads a struct of Thrift's compact protocol: members by their numbers, lists as arrays, text as bytes.
 function thrift(b, at = { at: 0 }) {
+  let items = 0;
   const byte = () => {
     need(at.at < b.length, "catalogue: cut");
     return b[at.at++];
@@ -61,10 +73,11 @@ function thrift(b, at = { at: 0 }) {
     const x = varint();
     return x % 2 === 0 ? x / 2 : -(x + 1) / 2;
   };
-  const value = (type, depth) => {
+  const value = (type, depth, listed = false) => {
     need(depth < 32, "catalogue: more than 32 levels");
+    if (++items > maxItems) throw new UnsupportedError(`the end of the catalogue has more than ${maxItems} values`);
     switch (type) {
-      case 1: case 2: return type === 1;
+      case 1: case 2: return listed ? byte() === 1 : type === 1;
       case 3: return byte();
       case 4: case 5: case 6: return zigzag();
       case 7: return (at.at += 8), null;
@@ -77,7 +90,7 @@ function thrift(b, at = { at: 0 }) {
         const head = byte();
         const n = head >> 4 === 15 ? varint() : head >> 4;
         need(n <= b.length - at.at, "catalogue: cut");
-        return Array.from({ length: n }, () => ((head & 15) <= 2 ? byte() === 1 : value(head & 15, depth + 1)));
+        return Array.from({ length: n }, () => value(head & 15, depth + 1, true));
       }
       case 12: return struct(depth + 1);
     }
