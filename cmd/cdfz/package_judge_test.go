@@ -10,6 +10,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -19,7 +20,8 @@ import (
 )
 
 // TestJudgePackage runs the checks of the npm package in Chromium: all vectors, the archives of earlier versions, and
-// every value of the archives of testdata, and of the corpus if CDFZ_CORPUS names it, as cdfz serve answers them.
+// every value of the archives of testdata, and of the corpus if CDFZ_CORPUS names it, as cdfz serve answers them. An archive
+// in a store like S3 is read there and in node.
 func TestJudgePackage(t *testing.T) {
 	sources := []string{"../../testdata/classic", ferret + "coads_climatology.cdf"}
 	if corpus := os.Getenv("CDFZ_CORPUS"); corpus != "" {
@@ -36,6 +38,7 @@ func TestJudgePackage(t *testing.T) {
 		Compat   map[string]string `json:"compat"`
 		Archives []string          `json:"archives"`
 		Large    string            `json:"large"`
+		Store    string            `json:"store"`
 	}{Compat: map[string]string{}}
 	walk := func(dir, suffix string, use func(name string)) {
 		require.NoError(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -69,11 +72,20 @@ func TestJudgePackage(t *testing.T) {
 		}
 	})
 
+	large, err := os.ReadFile(filepath.Join(archives, list.Large+".cdfz"))
+	require.NoError(t, err)
+	store := newPresigned(t, large)
+	out, err = exec.Command("node", "../../js/test/stores.mjs", store.URL).CombinedOutput()
+	require.NoError(t, err, string(out))
+	require.Equal(t, "6\n", string(out))
+	store = newPresigned(t, large)
+	list.Store = store.URL
+
 	program, err := url.Parse(serveOn(t, archives).at)
 	require.NoError(t, err)
 	mux := http.NewServeMux()
 	mux.HandleFunc("/{$}", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Security-Policy", "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'")
+		w.Header().Set("Content-Security-Policy", "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self' "+store.URL)
 		w.Header().Set("Content-Type", "text/html")
 		_, _ = w.Write([]byte(`<!doctype html><script type="module" src="/js/test/browser.js"></script>`))
 	})
@@ -93,5 +105,7 @@ func TestJudgePackage(t *testing.T) {
 	require.Greater(t, done["compat"], 80.0)
 	require.Greater(t, done["values"], 500.0)
 	require.Greater(t, done["damage"], 1000.0)
+	require.Equal(t, 8.0, done["stores"])
+	require.Zero(t, store.preflights.Load(), "no request needs leave")
 	t.Logf("%v", done)
 }

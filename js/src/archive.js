@@ -22,6 +22,12 @@ export async function open(what, options = {}) {
   return a;
 }
 
+// copyPart copies those bytes of b, which begins at start, that out has, which begins at off.
+function copyPart(out, off, b, start) {
+  const a = Math.max(start, off), e = Math.min(start + b.length, off + out.length);
+  if (a < e) out.set(b.subarray(a - start, e - start), a - off);
+}
+
 const hex8 = (n) => n.toString(16).padStart(8, "0");
 
 // kindOf tells what a file is that is no archive.
@@ -127,7 +133,7 @@ export class Archive {
     return this.variables.find((v) => v.name === name);
   }
 
-  // rows returns the rows of the index of block numbers, which are in order. A damaged page is an error.
+  // rows returns the rows of the index of block numbers. A damaged page is an error.
   async rows(numbers, signal) {
     const wanted = [...new Set(numbers.map((n) => Math.floor(n / pageRows)))];
     const promises = new Map(wanted.map((p) => [p, this.pages.get(p)]));
@@ -161,8 +167,8 @@ export class Archive {
   }
 
   /**
-   * blocks gives the decoded bytes of blocks to use(number, bytes), in any order. Each is {number, chain, length}, in
-   * the order of the numbers.
+   * blocks gives the decoded bytes of blocks to use(block, bytes), in any order. Each is {number, chain, length}, and has
+   * what use needs of it.
    */
   async blocks(list, signal, use) {
     const batch = 32 << 20; // stored bytes that are read before any is decoded
@@ -238,36 +244,46 @@ export class Archive {
     return [Math.floor(n / v.per) * v.runs + within, Math.min(v.full, v.runs - within)];
   }
 
+  // Lists of the blocks that have bytes of something, each with put(bytes), which copies what is wanted of it to out.
+
+  // rawBlocks are of the row-major bytes of a variable or pool.
+  rawBlocks(v, off, out) {
+    const end = off + out.length, list = [];
+    const numberAt = (p) => Math.floor(p / v.runs) * v.per + Math.floor((p % v.runs) / v.full);
+    for (let n = numberAt(off); out.length > 0 && n <= numberAt(end - 1); n++) {
+      const [start, bytes] = Archive.cutOf(v, n);
+      list.push({ ...this.blockOf(v, n), put: (b) => copyPart(out, off, b.subarray(0, bytes), start) });
+    }
+    return list;
+  }
+
+  // restBlocks are of the rest. What lies in its beginning, which is always there, is copied at once.
+  restBlocks(off, out) {
+    const r = this.plan.rest, list = [];
+    copyPart(out, off, this.first, 0);
+    for (let n = Math.max(0, Math.floor((off - r.first) / r.block)); out.length > 0 && r.first + n * r.block < off + out.length; n++) {
+      const start = r.first + n * r.block;
+      list.push({ number: r.start + 1 + n, chain: this.plan.chains[r.chain], length: Math.min(r.block, r.len - start), put: (b) => copyPart(out, off, b, start) });
+    }
+    return list;
+  }
+
+  // put reads the blocks of a list and calls their put.
+  put(list, signal) {
+    return this.blocks(list, signal, (one, b) => one.put(b));
+  }
+
   // raw returns bytes of the row-major bytes of a variable or pool.
   async raw(v, off, len, signal) {
     const out = new Uint8Array(len);
-    if (len === 0) return out;
-    const numberAt = (p) => Math.floor(p / v.runs) * v.per + Math.floor((p % v.runs) / v.full);
-    const list = [];
-    for (let n = numberAt(off), last = numberAt(off + len - 1); n <= last; n++) list.push(this.blockOf(v, n));
-    await this.blocks(list, signal, ({ n }, b) => {
-      const [start, bytes] = Archive.cutOf(v, n);
-      const a = Math.max(start, off), e = Math.min(start + bytes, off + len);
-      out.set(b.subarray(a - start, e - start), a - off);
-    });
+    await this.put(this.rawBlocks(v, off, out), signal);
     return out;
   }
 
   // rest returns bytes of the rest.
   async rest(off, len, signal) {
-    const r = this.plan.rest;
     const out = new Uint8Array(len);
-    const put = (start, b) => {
-      const a = Math.max(start, off), e = Math.min(start + b.length, off + len);
-      if (a < e) out.set(b.subarray(a - start, e - start), a - off);
-    };
-    put(0, this.first);
-    const list = [];
-    for (let n = Math.max(0, Math.floor((off - r.first) / r.block)); len > 0 && r.first + n * r.block < off + len; n++) {
-      const start = r.first + n * r.block;
-      list.push({ number: r.start + 1 + n, chain: this.plan.chains[r.chain], length: Math.min(r.block, r.len - start), start });
-    }
-    await this.blocks(list, signal, ({ start }, b) => put(start, b));
+    await this.put(this.restBlocks(off, out), signal);
     return out;
   }
 
@@ -322,16 +338,15 @@ export class Archive {
       }
       if (high > 0) parts.push({ s, low, high });
     }
-    const bytes = new Map();
-    for (const { s, low, high } of parts) bytes.set(s, [low, await this.raw(s.v, low, high - low, signal)]);
+    const bytes = new Map(parts.map(({ s, low, high }) => [s, [low, new Uint8Array(high - low)]]));
+    const rest = new Uint8Array(runs.reduce((n, r) => n - (r.to - r.from), len));
+    // All at once, because the blocks of records lie between each other.
+    await this.put([...parts.flatMap(({ s }) => this.rawBlocks(s.v, ...bytes.get(s))), ...this.restBlocks(off - before, rest)], signal);
     runs.sort((a, b) => a.from - b.from);
-    let left = len;
     for (const r of runs) {
       const [low, b] = bytes.get(r.s);
       out.set(b.subarray(r.at - low, r.at - low + r.to - r.from), r.from);
-      left -= r.to - r.from;
     }
-    const rest = await this.rest(off - before, left, signal);
     let at = 0, used = 0;
     for (const r of [...runs, { from: len, to: len }]) {
       if (r.from > at) {

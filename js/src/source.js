@@ -102,23 +102,33 @@ class URLSource extends Source {
     this.whole = whole;
   }
 
+  /**
+   * request asks for a range and returns the answer, and the bytes of one of status 206. It asks again if the server is busy, or
+   * if the answer was cut: a browser that has a part of the range from before gives no more than that if the server is busy.
+   */
   async request(off, end, signal) {
     const headers = new Headers(this.headers);
     headers.set("Range", `bytes=${off}-${end - 1}`);
-    for (let attempt = 0; ; attempt++) {
-      const r = await this.once(headers, signal);
-      if (!busy.includes(r.status) || attempt === attempts - 1) return r;
+    for (let attempt = 1; ; attempt++) {
+      const r = await this.once(headers, signal, attempt === 1 ? undefined : "no-store");
+      const last = attempt === attempts;
+      if (r.status === 206) {
+        const bytes = await this.body(r, end - off, signal, last);
+        if (bytes) return { r, bytes };
+        continue;
+      }
+      if (!busy.includes(r.status) || last) return { r };
       const asked = r.headers.get("Retry-After"); // seconds, or a date
-      const wait = asked === null ? 200 * 4 ** attempt : 1000 * (/^\d+$/.test(asked) ? Number(asked) : Math.max(0, (Date.parse(asked) - Date.now()) / 1000 || 0));
-      if (wait > longestWait) return r;
+      const wait = asked === null ? 50 * 4 ** attempt : 1000 * (/^\d+$/.test(asked) ? Number(asked) : Math.max(0, (Date.parse(asked) - Date.now()) / 1000 || 0));
+      if (wait > longestWait) return { r };
       await r.body?.cancel();
       await pause(wait, signal);
     }
   }
 
-  async once(headers, signal) {
+  async once(headers, signal, cache) {
     try {
-      return await this.fetch(this.url, { headers, signal, credentials: this.credentials });
+      return await this.fetch(this.url, { headers, signal, credentials: this.credentials, cache });
     } catch (e) {
       if (signal?.aborted || e.name === "AbortError") throw e;
       const elsewhere = globalThis.location && new URL(this.url).origin !== globalThis.location.origin;
@@ -127,7 +137,7 @@ class URLSource extends Source {
   }
 
   async begin() {
-    const r = await this.request(0, first, this.signal);
+    const { r, bytes } = await this.request(0, first, this.signal);
     this.requests++;
     this.tag = tagOf(r);
     if (r.status === 416) { // an empty file
@@ -137,17 +147,17 @@ class URLSource extends Source {
     }
     if (r.status === 200) return this.complete(r);
     if (r.status !== 206) throw await this.refused(r);
-    const found = /^bytes 0-(\d+)\/(\d+)$/.exec(r.headers.get("Content-Range") ?? "");
-    if (!found) {
-      await r.body?.cancel();
-      throw new SourceError(r.headers.get("Content-Range") === null
+    const found = r.headers.get("Content-Range");
+    const [, end, size] = /^bytes 0-(\d+)\/(\d+)$/.exec(found ?? "") ?? [];
+    if (size === undefined) {
+      throw new SourceError(found === null
         ? `${this.name}: the server hides the length of the file from this page: it has to answer with the headers ${cors}`
-        : `${this.name}: expected a Content-Range of bytes 0-, found ${r.headers.get("Content-Range")}`);
+        : `${this.name}: expected a Content-Range of bytes 0-, found ${found}`);
     }
-    this.size = Number(found[2]);
-    const b = await this.body(r, Number(found[1]) + 1, this.signal);
-    this.kept.push({ off: 0, bytes: b });
-    this.bytes += b.length;
+    if (Number(end) + 1 !== Math.min(first, Number(size))) throw new SourceError(`${this.name}: expected ${Math.min(first, Number(size))} bytes, found a Content-Range of ${found}`);
+    this.size = Number(size);
+    this.kept.push({ off: 0, bytes });
+    this.bytes += bytes.length;
   }
 
   // complete takes the whole file of a server that does not know ranges, if it is short.
@@ -158,48 +168,53 @@ class URLSource extends Source {
       await r.body?.cancel();
       throw refuse(length);
     }
-    const parts = [];
+    const bytes = await this.collect(r, this.whole, this.signal);
+    if (bytes === null) throw refuse();
+    this.size = this.bytes = bytes.length;
+    this.kept = [{ off: 0, bytes }];
+  }
+
+  // collect returns the bytes of an answer, or null if they are more than most.
+  async collect(r, most, signal) {
+    const parts = [], reader = r.body?.getReader();
     let n = 0;
-    const reader = r.body.getReader();
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) break;
-      n += value.length;
-      if (n > this.whole) {
-        await reader.cancel();
-        throw refuse();
+    try {
+      for (let part; reader && !(part = await reader.read()).done; ) {
+        n += part.value.length;
+        if (n > most) {
+          await reader.cancel();
+          return null;
+        }
+        parts.push(part.value);
       }
-      parts.push(value);
+    } catch (e) {
+      if (signal?.aborted || e.name === "AbortError") throw e;
+      throw new SourceError(`${this.name}: the connection broke: ${e.message}`, { cause: e });
     }
+    if (parts.length === 1) return parts[0];
     const all = new Uint8Array(n);
     n = 0;
     for (const p of parts) {
       all.set(p, n);
       n += p.length;
     }
-    this.size = this.bytes = n;
-    this.kept = [{ off: 0, bytes: all }];
+    return all;
   }
 
   async range(off, len, signal) {
-    const r = await this.request(off, off + len, signal);
-    const tag = tagOf(r);
-    const total = /\/(\d+)$/.exec(r.headers.get("Content-Range") ?? "")?.[1];
+    const { r, bytes } = await this.request(off, off + len, signal);
+    const tag = tagOf(r), found = r.headers.get("Content-Range");
+    const total = /\/(\d+)$/.exec(found ?? "")?.[1];
     const was = (name, a, b) => new ChangedError(`${this.name} has changed since it was opened: its ${name} was ${a} and is ${b}. Open it again`);
-    if (r.status === 206 && this.tag && tag && tag !== this.tag) {
-      await r.body?.cancel();
-      throw was("ETag", this.tag, tag);
+    if (r.status === 206) {
+      if (this.tag && tag && tag !== this.tag) throw was("ETag", this.tag, tag);
+      if (total && Number(total) !== this.size) throw was("length", this.size, total);
+      if (bytes.length !== len || (found !== null && !found.startsWith(`bytes ${off}-`))) throw new SourceError(`${this.name}: expected ${len} bytes from ${off} on, found ${bytes.length} with the Content-Range ${found}`);
+      return bytes;
     }
-    if (r.status === 416 || (r.status === 206 && total && Number(total) !== this.size)) {
-      await r.body?.cancel();
-      throw was("length", this.size, total ?? "less");
-    }
-    if (r.status === 200) {
-      await r.body?.cancel();
-      throw new SourceError(`${this.name}: the server ignored a range, which it had known before`);
-    }
-    if (r.status !== 206) throw await this.refused(r);
-    return this.body(r, len, signal);
+    if (r.status !== 416 && r.status !== 200) throw await this.refused(r);
+    await r.body?.cancel();
+    throw r.status === 416 ? was("length", this.size, total ?? "less") : new SourceError(`${this.name}: the server ignored a range, which it had known before`);
   }
 
   // refused describes a status, with the code and message of stores like S3.
@@ -217,16 +232,22 @@ class URLSource extends Source {
     return new SourceError(`${`${this.name}: status ${r.status} ${r.statusText}`.trimEnd()}${more}`);
   }
 
-  async body(r, len, signal) {
+  // body returns the bytes of an answer to a request of len bytes, of which a short file has fewer. It returns null if the answer
+  // was cut and may be asked for again.
+  async body(r, len, signal, last) {
+    const [, from, to] = /^bytes (\d+)-(\d+)\//.exec(r.headers.get("Content-Range") ?? "") ?? [];
+    const want = from === undefined ? len : Math.min(len, Number(to) - Number(from) + 1);
     let b;
     try {
-      b = new Uint8Array(await r.arrayBuffer());
+      b = await this.collect(r, want, signal);
     } catch (e) {
-      if (signal?.aborted || e.name === "AbortError") throw e;
-      throw new SourceError(`${this.name}: the connection broke: ${e.message}`, { cause: e });
+      if (!last && e instanceof SourceError) return null;
+      throw e;
     }
-    if (b.length !== len) throw new SourceError(`${this.name}: expected ${len} bytes, found ${b.length}${r.headers.get("Content-Encoding") ? `: the server must not compress archives (Content-Encoding: ${r.headers.get("Content-Encoding")})` : ""}`);
-    return b;
+    if (b?.length === want || from === undefined) return b ?? new Uint8Array();
+    const encoding = r.headers.get("Content-Encoding");
+    if (b !== null && !encoding && !last) return null;
+    throw new SourceError(`${this.name}: expected ${want} bytes, found ${b?.length ?? "more"}${encoding ? `: the server must not compress archives (Content-Encoding: ${encoding})` : ""}`);
   }
 }
 

@@ -1,7 +1,8 @@
 // The checks in a browser. The test that serves this page gives list.json: vectors, archives of earlier versions with
-// the SHA-256 of their images, and archives that the program serves, under program/.
+// the SHA-256 of their images, archives that the program serves, under program/, and a store of another origin.
 import { DamageError, open, UnsupportedError } from "../src/index.js";
 import { compareValues, outcome, vector } from "./checks.js";
+import { stores } from "./stores.js";
 
 const bytesOf = async (url) => {
   const r = await fetch(url);
@@ -78,6 +79,7 @@ const checks = {
     check(answers > 0, "expected blocks decoded in workers");
     return x.data.length;
   },
+  stores: ({ store }) => stores(store, sha256),
 };
 
 const done = {};

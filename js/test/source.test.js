@@ -76,6 +76,18 @@ test("hidden headers, wrong answers, compression", async (t) => {
   await assert.rejects(open(none), (e) => e instanceof SourceError && /status 404/.test(e.message));
   const short = await server(t, bytes, { answer: (q, r) => { r.writeHead(206, { "Content-Range": `bytes 0-65535/${bytes.length}` }); r.end(bytes.subarray(0, 100)); return true; } });
   await assert.rejects(open(short), /expected 65536 bytes, found 100/);
+  const endless = await server(t, bytes, { answer: (q, r) => {
+    r.writeHead(206, { "Content-Range": `bytes 0-65535/${bytes.length}` });
+    const write = () => { while (!r.destroyed && r.write(Buffer.alloc(65536))); };
+    r.on("drain", write);
+    write();
+    return true;
+  } });
+  await assert.rejects(open(endless), (e) => e instanceof SourceError && /expected 65536 bytes, found more/.test(e.message));
+  let other; // an answer to another range than was asked for
+  const wrong = await server(t, bytes, { answer: (q, r) => other && (r.writeHead(206, { ETag: '"a"', "Content-Range": other }).end(bytes.subarray(0, 10)), true) });
+  const a = await open(wrong, { cache: 0 });
+  for (other of [`bytes 0-9/${bytes.length}`, "bytes"]) await assert.rejects(a.variable("v").get(), (e) => e instanceof SourceError && /expected \d+ bytes from \d+ on, found 10/.test(e.message));
   await assert.rejects(open("http://127.0.0.1:1/x.nc.cdfz"), (e) => e instanceof SourceError && /could not be read/.test(e.message));
   const empty = await server(t, new Uint8Array());
   await assert.rejects(open(empty), (e) => e instanceof UnsupportedError && /not a cdfz archive: it is empty/.test(e.message));
@@ -128,6 +140,23 @@ test("servers that are busy are asked again", async (t) => {
   const waiting = open(await busy(Infinity, 503, { "Retry-After": "9" }), { signal: stop.signal });
   setTimeout(() => stop.abort(), 50);
   await assert.rejects(waiting, { name: "AbortError" });
+});
+
+test("answers that are cut are asked for again, past what the browser keeps", async (t) => {
+  const bytes = large(t), kept = [];
+  let cuts = 0;
+  const cut = await server(t, bytes, { answer: (q, r) => {
+    const [, from, to] = /^bytes=(\d+)-(\d+)$/.exec(q.headers.range).map(Number);
+    if (cuts++ % 3 === 2) return false;
+    r.writeHead(206, { ETag: '"a"', "Content-Range": `bytes ${from}-${Math.min(to, bytes.length - 1)}/${bytes.length}`, ...(cuts % 3 === 1 && { "Content-Length": 1e6 }) });
+    r.write(bytes.subarray(from, from + 100));
+    setTimeout(() => (cuts % 3 === 1 ? r.destroy() : r.end()), 5);
+    return true;
+  } });
+  const a = await open(cut, { fetch: (url, init) => (kept.push(init.cache), fetch(url, init)) });
+  assert.deepEqual((await a.variable("v").get()).data, (await (await open(bytes)).variable("v").get()).data);
+  assert.deepEqual(kept.slice(0, 3), [undefined, "no-store", "no-store"]);
+  assert.equal(cuts, 3 * a.source.requests);
 });
 
 test("signed addresses: the query is sent, and no message has it", async (t) => {
