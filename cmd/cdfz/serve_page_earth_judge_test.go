@@ -175,6 +175,15 @@ func TestJudgePageMeshes(t *testing.T) {
 		"rotated.nc": `netcdf c { dimensions: rlat = 3 ; rlon = 3 ; variables: float rlat(rlat) ; rlat:standard_name = "grid_latitude" ; rlat:units = "degrees" ; float rlon(rlon) ;
 			rlon:standard_name = "grid_longitude" ; rlon:units = "degrees" ; int p ; p:grid_mapping_name = "rotated_latitude_longitude" ; p:grid_north_pole_latitude = 39.25 ; p:grid_north_pole_longitude = -162. ;
 			float a(rlat, rlon) ; a:grid_mapping = "p" ; data: rlat = -5, 0, 5 ; rlon = -5, 0, 5 ; a = 1, 2, 3, 4, 5, 6, 7, 8, 9 ; }`,
+		"lambert.nc": `netcdf c { dimensions: y = 3 ; x = 3 ; variables: double y(y) ; y:standard_name = "projection_y_coordinate" ; y:units = "km" ; double x(x) ; x:standard_name = "projection_x_coordinate" ; x:units = "km" ;
+			int crs ; crs:grid_mapping_name = "lambert_conformal_conic" ; crs:standard_parallel = 33., 45. ; crs:latitude_of_projection_origin = 39. ; crs:longitude_of_central_meridian = -97. ; crs:earth_radius = 6371229. ;
+			float a(y, x) ; a:grid_mapping = "crs" ; data: y = 500, 0, -500 ; x = -500, 0, 500 ; a = 1, 2, 3, 4, 5, 6, 7, 8, 9 ; }`,
+		"polar.nc": `netcdf c { dimensions: y = 3 ; x = 3 ; variables: float y(y) ; y:standard_name = "projection_y_coordinate" ; y:units = "m" ; float x(x) ; x:standard_name = "projection_x_coordinate" ; x:units = "m" ;
+			int crs ; crs:grid_mapping_name = "polar_stereographic" ; crs:standard_parallel = 70. ; crs:latitude_of_projection_origin = 90. ; crs:straight_vertical_longitude_from_pole = -45. ;
+			float a(y, x) ; a:grid_mapping = "crs" ; data: y = -1e6, 0, 1e6 ; x = -1e6, 0, 1e6 ; a = 1, 2, 3, 4, 5, 6, 7, 8, 9 ; }`,
+		"goes.nc": `netcdf c { dimensions: y = 5 ; x = 5 ; variables: short y(y) ; y:standard_name = "projection_y_coordinate" ; y:units = "rad" ; y:scale_factor = -0.05f ; short x(x) ; x:standard_name = "projection_x_coordinate" ; x:units = "rad" ; x:scale_factor = 0.05f ;
+			int goes ; goes:grid_mapping_name = "geostationary" ; goes:perspective_point_height = 35786023. ; goes:semi_major_axis = 6378137. ; goes:semi_minor_axis = 6356752.31414 ; goes:longitude_of_projection_origin = -75. ; goes:sweep_angle_axis = "x" ;
+			float a(y, x) ; a:grid_mapping = "goes" ; data: y = -2, -1, 0, 1, 2 ; x = -2, -1, 0, 1, 2 ; a = 0, 0, 0, 0, 0, 0, 1, 2, 3, 0, 0, 4, 5, 6, 0, 0, 7, 8, 9, 0, 0, 0, 0, 0, 0 ; }`,
 		"faces.nc": `netcdf c { dimensions: t = 2 ; n = 6 ; f = 3 ; c = 4 ; variables: int m ; m:cf_role = "mesh_topology" ; m:topology_dimension = 2 ; m:node_coordinates = "x y" ; m:face_node_connectivity = "fn" ; ` + pair +
 			`int fn(f, c) ; fn:start_index = 1 ; fn:_FillValue = -1 ; float a(t, f) ; a:mesh = "m" ; a:location = "face" ; float b(n) ; b:mesh = "m" ; b:location = "node" ;
 			data: ` + nodes + `fn = 1, 2, 5, 4, 2, 3, 6, _, 2, 6, 5, _ ; a = 1, 2, 3, 4, 5, 6 ; b = 1, 2, 3, 4, 5, 6 ; }`,

@@ -15,7 +15,7 @@ async function page(t, name) {
     cpSync(here, dir, { recursive: true });
     writeFileSync(`${dir}/package.json`, '{ "type": "module" }');
     globalThis.document ??= { baseURI: "http://127.0.0.1/page/" };
-    for (const m of ["projection", "raster", "cells", "find", "geometry", "coast"]) modules.set(m, await import(`${dir}/map/${m}.js`));
+    for (const m of ["projection", "raster", "cells", "find", "geometry", "coast", "mappings"]) modules.set(m, await import(`${dir}/map/${m}.js`));
     modules.set("attributes", await import(`${dir}/data/attributes.js`));
   }
   return modules.get(name);
@@ -116,6 +116,17 @@ test("cells of meshes", async (t) => {
   const own = cells.bounded([0, 10, 10, 10, 20, 30, 30, 20], [0, 0, 10, 10, 0, 0, 10, 10], 2, 4);
   const o = raster(own);
   assert.deepEqual([[8, 4], [2, 8], [25, 5]].map(([a, b]) => at(o, a, b)), [0, -1, 1]);
+  // Cells of a mapping: rows fall, and x is along the first axis.
+  const mapped = cells.mapped((x, y, out) => ([out[0], out[1]] = [x / 10, y / 10], x < 250), [{ values: [50, 150, 250] }, { values: [150, 50] }], 0);
+  const q = raster(mapped);
+  assert.deepEqual([[2, 12], [12, 8], [12, 12], [22, 5]].map(([a, b]) => at(q, a, b)), [0, 3, 2, -1]);
+  assert.deepEqual([mapped.middle(3, middle), ...middle, mapped.middle(5, middle)], [true, 15, 5, false]);
+  assert.equal(cells.mapped(() => true, [{ values: [1, 1] }, { values: [0, 1] }], 1), null);
+  // Triangles with a corner at the pole reach it at all their longitudes, and nodes there have their own values.
+  const tips = { lon: Float64Array.of(0, 10, 100, -170), lat: Float64Array.of(90, 60, 60, 60), corners: [0, 1, 2, 2, 3, 0], starts: [0, 3, 6] };
+  const top = raster(cells.faces(tips));
+  assert.deepEqual([[12, 88], [98, 88], [150, 88], [-175, 88], [5, 88]].map(([a, b]) => at(top, a, b)), [0, 0, 1, 1, -1]);
+  assert.deepEqual([[15, 88], [99, 62]].map(([a, b]) => at(raster(cells.faces({ ...tips, nodal: true })), a, b)), [0, 2]);
   const points = cells.points([10, NaN, 1e36], [20, 3, 4]);
   assert.equal(points.middle(1, middle), false);
   assert.deepEqual(points.bounds, [10, 20, 10, 20]);
@@ -124,7 +135,7 @@ test("cells of meshes", async (t) => {
 });
 
 test("what is known of where cells are", async (t) => {
-  const [{ find, along }, { angle }, { unrotate, connected }] = [await page(t, "find"), await page(t, "attributes"), await page(t, "geometry")];
+  const [{ find, along }, { angle }, { connected }, { unrotate }] = await Promise.all(["find", "attributes", "geometry", "mappings"].map((m) => page(t, m)));
   const attributes = (list) => Object.entries(list).map(([name, value]) => ({ name, type: "char", value }));
   // meta makes the description of a file from lines as "name(dims) key=value; key=value".
   const meta = (lengths, ...lines) => {
@@ -146,7 +157,16 @@ test("what is known of where cells are", async (t) => {
   assert.deepEqual([kind(curved, [0, "y", "x"]), kind(curved, ["y", 0, "x"]), along(curved, last(curved))], ["curved", undefined, -1]);
   const pole = meta({ rlat: 3, rlon: 4 }, "rlat(rlat) standard_name=grid_latitude; units=degrees", "rlon(rlon) standard_name=grid_longitude; units=degrees",
     "p grid_mapping_name=rotated_latitude_longitude; grid_north_pole_latitude=39.25; grid_north_pole_longitude=-162", "t(rlat,rlon) grid_mapping=p");
-  assert.deepEqual(find(pole, last(pole), ["y", "x"]), { kind: "rotated", across: 1, pole: { lat: 39.25, lon: -162, turn: 0 } });
+  const { kind: bent, across, place } = find(pole, last(pole), ["y", "x"]), there = [0, 0];
+  assert.deepEqual([bent, across, place(0, 0, there)], ["mapped", 1, true]);
+  near(there, [18, 50.75]);
+  const lambert = (units, ...more) => meta({ y: 3, x: 4 }, `y(y) standard_name=projection_y_coordinate; units=${units}`, `x(x) standard_name=projection_x_coordinate; units=${units}`,
+    "other(x,y) grid_mapping_name=latitude_longitude", "crs grid_mapping_name=lambert_conformal_conic; standard_parallel=33, 45; longitude_of_central_meridian=-97; latitude_of_projection_origin=39", ...more);
+  for (const [units, mapping, want] of [["km", "crs", "mapped"], ["m", "other: lat lon crs: x y", "mapped"], ["1", "crs", undefined], ["m", "other", undefined], ["m", "none", undefined]]) {
+    const m = lambert(units, `t(y,x) grid_mapping=${mapping}`);
+    assert.equal(kind(m, ["y", "x"]), want, `${units} ${mapping}`);
+    assert.equal(find(m, last(m), ["x", "y"])?.across, want && 0);
+  }
   near(unrotate({ lat: 39.25, lon: -162, turn: 0 }, 0, 0), [18, 50.75]); // the middle of EURO-CORDEX
   near(unrotate({ lat: 90, lon: 180, turn: 0 }, 30, 40), [30, 40]);
 
@@ -175,6 +195,49 @@ test("what is known of where cells are", async (t) => {
   const columns = connected([1, 2, 2, 3, 3, 4], 2, 3, 1, 5, { transposed: true });
   assert.deepEqual([...columns.corners], [0, 1, 2, 1, 2, 3]);
   assert.deepEqual([...connected([0, 1, 2, 3, 4, 4, 4, 4], 2, 4, 0, 5, { counts: [3, 0] }).starts], [0, 3, 3]);
+});
+
+// The expected numbers are those of invproj -f %.9f, of PROJ 9.1.1, with the parameters at the beginning of each line, whose units are
+// metres: echo 1000000 500000 | invproj -f %.9f +proj=lcc +lat_1=33 +lat_2=45 +lat_0=39 +lon_0=-97 +R=6371229
+test("grid mappings", async (t) => {
+  const { inverse, home } = await page(t, "mappings");
+  const { wrap } = await page(t, "projection");
+  const list = (attributes) => Object.entries(attributes).map(([name, value]) => ({ name, value: String(value) }));
+  const at = [0, 0];
+  for (const [proj, units, attributes, places] of [
+    ["+proj=lcc +lat_1=33 +lat_2=45 +lat_0=39 +lon_0=-97 +R=6371229", "m", { grid_mapping_name: "lambert_conformal_conic", standard_parallel: "33, 45", latitude_of_projection_origin: 39, longitude_of_central_meridian: -97, earth_radius: 6371229 }, [[1000000, 500000, -84.645385899, 42.902761059], [-2500000, -1500000, -120.839803570, 22.671139886]]],
+    ["+proj=lcc +lat_1=25 +lat_2=25 +lat_0=25 +lon_0=-95 +x_0=10000 +y_0=20000 +ellps=GRS80", "m", { grid_mapping_name: "lambert_conformal_conic", standard_parallel: "25", latitude_of_projection_origin: 25, longitude_of_central_meridian: -95, false_easting: 10000, false_northing: 20000, semi_major_axis: 6378137, inverse_flattening: 298.257222101 }, [[1000000, 500000, -84.855702202, 28.994307494], [-4000000, 4000000, -148.115303748, 52.485641451]]],
+    ["+proj=lcc +lat_1=-30 +lat_2=-60 +lat_0=-45 +lon_0=150 +ellps=WGS84", "km", { grid_mapping_name: "lambert_conformal_conic", standard_parallel: "-30, -60", latitude_of_projection_origin: -45, longitude_of_central_meridian: 150, reference_ellipsoid_name: "WGS 84" }, [[1000, 500, 162.044456427, -39.647557645], [-2500, -1500, 110.120961258, -53.025138775]]],
+    ["+proj=stere +lat_0=90 +lat_ts=70 +lon_0=-45 +a=6378273 +b=6356889.449", "m", { grid_mapping_name: "polar_stereographic", standard_parallel: 70, latitude_of_projection_origin: 90, straight_vertical_longitude_from_pole: -45, semi_major_axis: 6378273, semi_minor_axis: 6356889.449 }, [[1000000, 500000, 71.565051177, 79.705991414], [-3850000, 5850000, 168.349700562, 30.980564051], [0, 0, -45, 90]]],
+    ["+proj=stere +lat_0=-90 +lat_ts=-71 +lon_0=0 +ellps=WGS84", "m", { grid_mapping_name: "polar_stereographic", standard_parallel: -71, latitude_of_projection_origin: -90, straight_vertical_longitude_from_pole: 0, reference_ellipsoid_name: "WGS 84" }, [[1000000, 500000, 63.434948823, -79.736420851], [-2500000, -1500000, -120.963756532, -63.624021796]]],
+    ["+proj=stere +lat_0=90 +k_0=0.994 +lon_0=10 +R=6371000", "m", { grid_mapping_name: "polar_stereographic", scale_factor_at_projection_origin: 0.994, latitude_of_projection_origin: 90, straight_vertical_longitude_from_pole: 10, earth_radius: 6371000 }, [[1000000, 500000, 126.565051177, 79.910738029], [-2500000, -1500000, -49.036243468, 64.073849579]]],
+    ["+proj=stere +lat_0=52 +lon_0=5 +k_0=0.9999 +ellps=bessel", "m", { grid_mapping_name: "stereographic", latitude_of_projection_origin: 52, longitude_of_projection_origin: 5, scale_factor_at_projection_origin: 0.9999, reference_ellipsoid_name: "Bessel 1841" }, [[1000000, 500000, 20.899155139, 55.481902745], [-2500000, -1500000, -21.999403049, 34.871981930]]],
+    ["+proj=tmerc +lat_0=49 +lon_0=-2 +k_0=0.9996012717 +x_0=400000 +y_0=-100000 +ellps=airy", "m", { grid_mapping_name: "transverse_mercator", latitude_of_projection_origin: 49, longitude_of_central_meridian: -2, scale_factor_at_central_meridian: 0.9996012717, false_easting: 400000, false_northing: -100000, reference_ellipsoid_name: "Airy 1830" }, [[651409.903, 313177.27, 1.717921584, 52.657570303], [100000, 1000000, -7.192941500, 58.783209583]]],
+    ["+proj=tmerc +lat_0=0 +lon_0=9 +k_0=0.9996 +x_0=500000 +ellps=GRS80", "m", { grid_mapping_name: "transverse_mercator", longitude_of_central_meridian: 9, scale_factor_at_central_meridian: 0.9996, false_easting: 500000, semi_major_axis: 6378137, inverse_flattening: 298.257222101 }, [[300000, 5500000, 6.230942253, 49.619417193], [1500000, 9000000, 54.291232822, 77.395594002]]],
+    ["+proj=merc +lat_ts=20 +lon_0=135 +ellps=WGS84", "m", { grid_mapping_name: "mercator", standard_parallel: 20, longitude_of_projection_origin: 135, reference_ellipsoid_name: "WGS 84" }, [[1000000, 500000, 144.555927788, 4.804449274], [-2500000, -6500000, 111.110180530, -52.813153036]]],
+    ["+proj=merc +k_0=1 +lon_0=0 +R=6371229", "m", { grid_mapping_name: "mercator", scale_factor_at_projection_origin: 1, longitude_of_projection_origin: 0, earth_radius: 6371229 }, [[1000000, 500000, 8.992892818, 4.491838077], [-2500000, -1500000, -22.482232044, -13.366422248]]],
+    ["+proj=aea +lat_1=29.5 +lat_2=45.5 +lat_0=23 +lon_0=-96 +ellps=GRS80", "m", { grid_mapping_name: "albers_conical_equal_area", standard_parallel: "29.5, 45.5", latitude_of_projection_origin: 23, longitude_of_central_meridian: -96, semi_major_axis: 6378137, inverse_flattening: 298.257222101 }, [[1000000, 500000, -85.958648033, 27.085643566], [-2500000, -1500000, -116.465496782, 6.048345414]]],
+    ["+proj=aea +lat_1=-18 +lat_2=-36 +lat_0=0 +lon_0=132 +R=6371000", "m", { grid_mapping_name: "albers_conical_equal_area", standard_parallel: "-18, -36", latitude_of_projection_origin: 0, longitude_of_central_meridian: 132, earth_radius: 6371000 }, [[1000000, -2500000, 141.851410414, -22.737399313], [-2500000, -1500000, 109.333006424, -12.062700467]]],
+    ["+proj=laea +lat_0=52 +lon_0=10 +x_0=4321000 +y_0=3210000 +ellps=GRS80", "m", { grid_mapping_name: "lambert_azimuthal_equal_area", latitude_of_projection_origin: 52, longitude_of_projection_origin: 10, false_easting: 4321000, false_northing: 3210000, semi_major_axis: 6378137, inverse_flattening: 298.257222101 }, [[4000000, 3500000, 5.041386951, 54.507034214], [7000000, 1000000, 37.157652044, 27.729951190]]],
+    ["+proj=laea +lat_0=90 +lon_0=0 +ellps=WGS84", "m", { grid_mapping_name: "lambert_azimuthal_equal_area", latitude_of_projection_origin: 90, longitude_of_projection_origin: 0, reference_ellipsoid_name: "WGS 84" }, [[1000000, 500000, 116.565051177, 79.976401657], [-2500000, -8500000, -16.389540334, 1.899973798]]],
+    ["+proj=laea +lat_0=-90 +lon_0=0 +R=6371228", "m", { grid_mapping_name: "lambert_azimuthal_equal_area", latitude_of_projection_origin: -90, longitude_of_projection_origin: 0, earth_radius: 6371228 }, [[1000000, 500000, 63.434948823, -79.932693185], [-2500000, -1500000, -120.963756532, -63.547115329]]],
+    ["+proj=geos +h=35786023 +lon_0=-75 +sweep=x +ellps=GRS80", "m", { grid_mapping_name: "geostationary", perspective_point_height: 35786023, longitude_of_projection_origin: -75, sweep_angle_axis: "x", semi_major_axis: 6378137, inverse_flattening: 298.257222101 }, [[1000000, 500000, -65.922550626, 4.539367978], [-2500000, 4500000, -119.205006326, 51.520373772]]],
+    ["+proj=geos +h=35785831 +lon_0=0 +sweep=y +a=6378169 +b=6356583.8", "rad", { grid_mapping_name: "geostationary", perspective_point_height: 35785831, longitude_of_projection_origin: 0, fixed_angle_axis: "x", semi_major_axis: 6378169, semi_minor_axis: 6356583.8 }, [[1000000 / 35785831, 500000 / 35785831, 9.076534247, 4.541407917], [-2500000 / 35785831, -4500000 / 35785831, -43.983578727, -51.700077275]]],
+    ["+proj=cea +lat_ts=30 +lon_0=0 +ellps=WGS84", "m", { grid_mapping_name: "lambert_cylindrical_equal_area", standard_parallel: 30, longitude_of_central_meridian: 0, reference_ellipsoid_name: "WGS 84" }, [[1000000, 500000, 10.364167811, 3.922296737], [-2500000, -5500000, -25.910419528, -48.639010376]]],
+    ["+proj=sinu +lon_0=0 +R=6371007.181", "m", { grid_mapping_name: "sinusoidal", longitude_of_projection_origin: 0, earth_radius: 6371007.181 }, [[1000000, 500000, 9.020972623, 4.496602961], [-2500000, -5500000, -34.592242571, -49.462632574]]],
+    ["+proj=sinu +lon_0=20 +ellps=WGS84", "m", { grid_mapping_name: "sinusoidal", longitude_of_projection_origin: 20, reference_ellipsoid_name: "WGS 84" }, [[1000000, 500000, 29.011012969, 4.521753234], [-2500000, 5500000, -14.606671443, 49.632754778]]],
+  ]) {
+    const place = inverse(list(attributes), [units, units]);
+    for (const [x, y, lon, lat] of places) {
+      assert.ok(place(x, y, at), proj);
+      near([lat > 89.999 ? 0 : wrap(at[0] - lon), at[1]], [0, lat], 2e-8);
+    }
+  }
+  const satellite = { grid_mapping_name: "geostationary", perspective_point_height: 35786023, longitude_of_projection_origin: -75, sweep_angle_axis: "x" };
+  assert.equal(inverse(list(satellite), ["rad", "rad"])(0.16, 0, at), false, "beside the earth");
+  // Mappings that are not known, and units that are none of lengths.
+  for (const [name, units] of [["oblique_mercator", "m"], ["latitude_longitude", "degrees"], ["toString", "m"], ["mercator", "degrees"], ["geostationary", "m"], ["lambert_conformal_conic", "m"]]) assert.equal(inverse(list({ grid_mapping_name: name }), [units, units]), null, name);
+  assert.deepEqual([satellite, { grid_mapping_name: "polar_stereographic" }, { grid_mapping_name: "lambert_azimuthal_equal_area", latitude_of_projection_origin: -90 }, { grid_mapping_name: "mercator" }].map((a) => home(list(a))), ["globe", "north", "south", ""]);
 });
 
 test("coastlines", async (t) => {

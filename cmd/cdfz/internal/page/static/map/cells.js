@@ -85,32 +85,43 @@ export function faces({ lon, lat, corners, starts, nodal = false, planar = false
     kind: "faces", planar, nodal, n: nodal ? lon.length : m, middle, bounds: boundsOf(lon, lat, planar), triangles: made.owner.length,
     raster(out, box, p) {
       const [x, y] = pixels(p, made.lon, made.lat);
-      return rasters.triangles(out, box, x, y, made.corners, nodal ? null : made.owner, p.turn);
+      rasters.triangles(out, box, x, y, made.corners, nodal ? null : made.owner, p.turn);
+      // Nodes that were added have the values of others.
+      if (nodal && made.like.length > 0) for (let i = 0; i < out.length; i++) if (out[i] >= lon.length) out[i] = made.like[out[i] - lon.length];
+      return out;
     },
   };
 }
 
 // triangulated cuts polygons into triangles from their first corner. One around a pole is cut into two for each side, up
-// to nodes at the pole that are added.
+// to nodes at the pole that are added, and so is one with a corner at the pole, whose longitude means nothing. like has
+// the nodes whose values those have.
 function triangulated({ lon, lat, corners, starts, planar }) {
   const m = starts.length - 1;
-  let count = 0;
-  const poles = [];
+  let count = 0, extra = 0;
+  const poles = []; // faces with a pole, and their corner there, or -1
   for (let i = 0; i < m; i++) {
-    const n = starts[i + 1] - starts[i];
+    const from = starts[i], n = starts[i + 1] - from;
     if (n < 3) continue;
-    let turned = 0;
-    if (!planar && Math.abs(lat[corners[starts[i]]]) > 45) {
-      for (let k = 0; k < n; k++) turned += wrap(lon[corners[starts[i] + ((k + 1) % n)]] - lon[corners[starts[i] + k]]);
+    count += n - 2;
+    if (planar || !(Math.abs(lat[corners[from]]) > 45)) continue;
+    let turned = 0, tip = -1, tips = 0;
+    for (let k = 0; k < n; k++) {
+      turned += wrap(lon[corners[from + ((k + 1) % n)]] - lon[corners[from + k]]);
+      if (Math.abs(lat[corners[from + k]]) > 89.9999) [tip, tips] = [k, tips + 1];
     }
-    if (Math.abs(turned) > 180) {
-      poles.push(i);
-      count += 2 * n;
-    } else count += n - 2;
+    if (tips === 1) {
+      poles.push([i, tip]);
+      count++;
+      extra += 2;
+    } else if (tips === 0 && Math.abs(turned) > 180) {
+      poles.push([i, -1]);
+      count += n + 2;
+      extra += n;
+    }
   }
-  const extra = poles.reduce((sum, i) => sum + starts[i + 1] - starts[i], 0);
   const x = extra ? grown(lon, extra) : lon, y = extra ? grown(lat, extra) : lat;
-  const out = new Int32Array(3 * count), owner = new Int32Array(count);
+  const out = new Int32Array(3 * count), owner = new Int32Array(count), like = new Int32Array(extra);
   let t = 0, next = lon.length, pole = 0;
   const put = (a, b, c, i) => {
     out[3 * t] = a;
@@ -118,26 +129,36 @@ function triangulated({ lon, lat, corners, starts, planar }) {
     out[3 * t + 2] = c;
     owner[t++] = i;
   };
+  // above adds a node at the pole with the longitude of a node, and the value of another one.
+  const above = (node, of = node) => {
+    x[next] = lon[node];
+    y[next] = Math.sign(lat[node]) * 90;
+    like[next - lon.length] = of;
+    return next++;
+  };
   for (let i = 0; i < m; i++) {
     const from = starts[i], n = starts[i + 1] - from;
     if (n < 3) continue;
-    if (poles[pole] !== i) {
+    if (poles[pole]?.[0] !== i) {
       for (let k = 1; k < n - 1; k++) put(corners[from], corners[from + k], corners[from + k + 1], i);
       continue;
     }
-    pole++;
-    const first = next;
-    for (let k = 0; k < n; k++, next++) {
-      x[next] = lon[corners[from + k]];
-      y[next] = Math.sign(lat[corners[from]]) * 90;
+    const [, tip] = poles[pole++];
+    if (tip >= 0) {
+      const [a, b] = [corners[from + ((tip + n - 1) % n)], corners[from + ((tip + 1) % n)]], end = above(a, corners[from + tip]);
+      put(end, above(b, corners[from + tip]), b, i);
+      for (let k = 1; k < n - 1; k++) put(end, corners[from + ((tip + k) % n)], corners[from + ((tip + k + 1) % n)], i);
+      continue;
     }
+    const first = next;
+    for (let k = 0; k < n; k++) above(corners[from + k]);
     for (let k = 0; k < n; k++) {
       const [a, b, c, d] = [corners[from + k], corners[from + ((k + 1) % n)], first + k, first + ((k + 1) % n)];
       put(a, b, d, i);
       put(a, d, c, i);
     }
   }
-  return { lon: x, lat: y, corners: out, owner };
+  return { lon: x, lat: y, corners: out, owner, like };
 }
 
 function grown(list, n) {
@@ -176,16 +197,43 @@ export function curved(lon, lat, rows, columns) {
       y[k] = n > 0 ? sy / n : NaN;
     }
   }
+  const out = faces({ lon: x, lat: y, ...quads(rows, columns) });
+  return { ...out, bounds: boundsOf(lon, lat), middle: (i, at) => { at[0] = lon[i]; at[1] = lat[i]; return isPlace(lon[i], lat[i]); } };
+}
+
+// quads returns the faces of a grid whose corners are numbered row by row.
+function quads(rows, columns) {
   const corners = new Int32Array(4 * rows * columns), starts = new Int32Array(rows * columns + 1);
   for (let r = 0, i = 0; r < rows; r++) {
     for (let c = 0; c < columns; c++, i++) {
-      const a = r * wide + c;
-      corners.set([a, a + 1, a + wide + 1, a + wide], 4 * i);
+      const a = r * (columns + 1) + c;
+      corners.set([a, a + 1, a + columns + 2, a + columns + 1], 4 * i);
       starts[i + 1] = 4 * (i + 1);
     }
   }
-  const out = faces({ lon: x, lat: y, corners, starts });
-  return { ...out, bounds: boundsOf(lon, lat), middle: (i, at) => { at[0] = lon[i]; at[1] = lat[i]; return isPlace(lon[i], lat[i]); } };
+  return { corners, starts };
+}
+
+// mapped has a cell for each coordinate of two axes: place writes the longitude and the latitude of an x and a y to its last
+// argument, and across is the number of the axis with x. null means that the coordinates are not monotonic.
+export function mapped(place, axes, across) {
+  const edges = axes.map((a) => rasters.between(a.values));
+  if (edges.includes(null)) return null;
+  const [rows, columns] = axes.map((a) => a.values.length);
+  const lon = new Float64Array((rows + 1) * (columns + 1)).fill(NaN), lat = lon.slice(), at = [0, 0];
+  for (let r = 0, k = 0; r <= rows; r++) {
+    for (let c = 0; c <= columns; c++, k++) {
+      const of = [edges[0][r], edges[1][c]];
+      if (place(of[across], of[1 - across], at)) [lon[k], lat[k]] = at;
+    }
+  }
+  return {
+    ...faces({ lon, lat, ...quads(rows, columns) }),
+    middle(i, out) {
+      const of = [axes[0].values[Math.floor(i / columns)], axes[1].values[i % columns]];
+      return place(of[across], of[1 - across], out);
+    },
+  };
 }
 
 // bounded has a polygon for each cell, with a number of corners of its own: lon and lat have those of the first cell, then

@@ -1,5 +1,6 @@
 // What the attributes tell about where the cells of a slice are: on longitudes and latitudes, on a curved grid, on a mesh, or at points.
 import { angle, attr, feature, named } from "../data/attributes.js";
+import * as mappings from "./mappings.js";
 import { topologies } from "./meshes.js";
 
 // letter returns x or y for the word of a dimension that the map spans, or "".
@@ -38,7 +39,7 @@ export function find(meta, v, words) {
     const pair = pairOf(meta, v, [x, y]);
     if (pair && feature(meta)) return pair.lon.dims.length === 2 ? { kind: "points", ...pair } : null;
     if (pair) return { kind: "curved", ...pair, bounds: [cornersOf(meta, pair.lon), cornersOf(meta, pair.lat)] };
-    return rotated(meta, v, ofDim(y), ofDim(x));
+    return mapped(meta, v, ofDim(y), ofDim(x));
   }
   const wanted = attr(v, "mesh");
   const meshes = topologies(meta).sort((a, b) => (b.name === wanted && wanted !== "") - (a.name === wanted && wanted !== ""));
@@ -59,15 +60,30 @@ export function find(meta, v, words) {
   return { kind: "points", ...pair };
 }
 
-// rotated describes a grid whose pole is elsewhere, if it has no longitudes and latitudes.
-function rotated(meta, v, y, x) {
-  const mapping = named(meta, attr(v, "grid_mapping").split(/[\s:]/)[0]);
-  if (!mapping || !x || !y || attr(mapping, "grid_mapping_name") !== "rotated_latitude_longitude") return null;
-  const kinds = [y, x].map((o) => attr(o, "standard_name"));
-  const across = kinds.indexOf("grid_longitude");
-  const number = (name) => Number(attr(mapping, name) || 0);
-  if (across < 0 || !kinds.includes("grid_latitude")) return null;
-  return { kind: "rotated", across, pole: { lat: number("grid_north_pole_latitude"), lon: number("grid_north_pole_longitude"), turn: number("north_pole_grid_longitude") } };
+// mappingOf returns the grid mapping of a variable for coordinates, or null: the only one, or that which is given for them, as
+// in "crs: x y other: lat lon".
+export function mappingOf(meta, v, coordinates = []) {
+  const parts = attr(v, "grid_mapping").split(/\s+(?=\S+:)/).map((part) => part.split(/[\s:]+/));
+  const [name] = parts.find(([, ...of]) => coordinates.every((o) => of.includes(o.name))) ?? parts[0];
+  if (name) return named(meta, name) ?? null;
+  const all = meta.variables.filter((o) => attr(o, "grid_mapping_name"));
+  return all.length === 1 && coordinates.every((o) => /^projection_/.test(attr(o, "standard_name"))) ? all[0] : null;
+}
+
+// sideOf returns "x" or "y" for a coordinate of a grid mapping.
+function sideOf(o) {
+  const [, side, angle] = /^(?:projection_([xy])_(?:angular_)?coordinate|grid_(longitude|latitude))$/.exec(attr(o, "standard_name")) ?? [];
+  return side ?? { longitude: "x", latitude: "y" }[angle] ?? { X: "x", Y: "y" }[o.axis];
+}
+
+// mapped describes a grid whose longitudes and latitudes follow from its grid mapping.
+function mapped(meta, v, y, x) {
+  if (!x || !y) return null;
+  const mapping = mappingOf(meta, v, [y, x]), across = [y, x].map(sideOf).join("") === "xy" ? 0 : 1;
+  if (!mapping || [y, x].map(sideOf).sort().join("") !== "xy") return null;
+  const units = [[y, x][across], [y, x][1 - across]].map((o) => (o.units ?? "").trim());
+  const place = mappings.inverse(mapping.attributes, units);
+  return place && { kind: "mapped", across, num: mapping.num, place };
 }
 
 // along returns the number of the dimension of a variable along which its values are the cells of a mesh or points, or -1.

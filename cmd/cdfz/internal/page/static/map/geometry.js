@@ -2,19 +2,10 @@
 import * as api from "../data/api.js";
 import { inRadians } from "../data/attributes.js";
 import * as cells from "./cells.js";
-import { find, lengthOf, letter } from "./find.js";
+import { find, lengthOf, letter, mappingOf } from "./find.js";
 import { coordinate } from "../panels/format.js";
-import { wrap } from "./projection.js";
+import * as mappings from "./mappings.js";
 import * as slices from "../data/slices.js";
-
-// unrotate returns the longitude and the latitude of a place of a rotated grid.
-export function unrotate(pole, rlon, rlat) {
-  const rad = Math.PI / 180;
-  const [l, f, p] = [(rlon - pole.turn) * rad, rlat * rad, pole.lat * rad];
-  const s = Math.sin(f) * Math.sin(p) + Math.cos(f) * Math.cos(p) * Math.cos(l);
-  const dl = Math.atan2(-Math.cos(f) * Math.sin(l), Math.sin(f) * Math.cos(p) - Math.cos(f) * Math.sin(p) * Math.cos(l));
-  return [wrap(pole.lon + dl / rad), Math.asin(Math.max(-1, Math.min(1, s))) / rad];
-}
 
 // placed reports whether there is a place on the earth, or on a plane, at all.
 const placed = (geo) => geo.bounds.every(Number.isFinite);
@@ -127,9 +118,10 @@ async function connectivity(file, t, nodes, along) {
 }
 
 // ofSlice returns the cells of a slice with two dimensions, or null if they have no places.
-export async function ofSlice(...all) {
-  const geo = await read(...all);
-  return geo && placed(geo) ? geo : null;
+export async function ofSlice(file, meta, v, words, s, found) {
+  const geo = await read(file, meta, v, words, s, found);
+  if (!geo || !placed(geo)) return null;
+  return Object.assign(geo, { home: mappings.home(mappingOf(meta, v)?.attributes ?? []) });
 }
 
 // read returns the cells of a slice, of cells.js, or null.
@@ -137,14 +129,9 @@ async function read(file, meta, v, words, s, found) {
   if (!found) return null;
   const { kind } = found;
   if (kind === "grid") return cells.grid(s.axes, found.across);
-  if (kind === "rotated") {
-    const [r, c] = s.axes.map((a) => a.values);
-    const lon = new Float64Array(r.length * c.length), lat = new Float64Array(lon.length);
-    for (let i = 0; i < lon.length; i++) {
-      const at = [r[Math.floor(i / c.length)], c[i % c.length]];
-      [lon[i], lat[i]] = unrotate(found.pole, at[found.across], at[1 - found.across]);
-    }
-    return cells.curved(lon, lat, r.length, c.length);
+  if (kind === "mapped") {
+    const key = JSON.stringify([file, found.num, s.axes.map((a) => [a.dim, a.start, a.step, a.values.length])]);
+    return remember(key, async () => cells.mapped(found.place, s.axes, found.across));
   }
   if (kind === "curved" || (kind === "points" && s)) {
     const key = JSON.stringify([file, found.lon.num, found.lat.num, s.axes.map((a) => [a.start, a.step, a.values.length]), words.map((w, i) => (found.lon.dims.includes(v.dims[i]) ? w : null))]);

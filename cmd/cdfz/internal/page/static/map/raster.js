@@ -1,20 +1,25 @@
 // Rasters of cells: for each pixel of a box the number of the cell there, or -1. They stay the same
 // while the values change, so a step of time is painted by looking up.
 
-// edgesOf returns the edges between the cells of an axis, at the middle of their coordinates, if these are
-// monotonic, or null. Longitudes may be shifted by 360 degrees anywhere.
-export function edgesOf(values, isLongitude) {
-  const x = Float64Array.from(values);
-  const n = x.length;
-  if (n < 2 || x.some(Number.isNaN) || values.includes(null)) return null;
-  if (isLongitude) for (let i = 1; i < n; i++) x[i] -= 360 * Math.round((x[i] - x[i - 1]) / 360);
-  const sign = Math.sign(x[1] - x[0]);
-  for (let i = 1; i < n; i++) if (Math.sign(x[i] - x[i - 1]) !== sign || sign === 0) return null;
-  if (isLongitude && Math.abs(x[n - 1] - x[0]) > 360 + 1e-6) return null;
+// between returns the edges between the cells of an axis, at the middle of their coordinates, if these are monotonic, or null.
+export function between(values) {
+  const n = values.length, sign = Math.sign(values[1] - values[0]);
+  if (n < 2 || sign === 0 || values.includes(null)) return null;
+  for (let i = 1; i < n; i++) if (Math.sign(values[i] - values[i - 1]) !== sign) return null; // also where one is NaN
   const out = new Float64Array(n + 1);
-  for (let i = 1; i < n; i++) out[i] = (x[i - 1] + x[i]) / 2;
-  out[0] = x[0] - (x[1] - x[0]) / 2;
-  out[n] = x[n - 1] + (x[n - 1] - x[n - 2]) / 2;
+  for (let i = 1; i < n; i++) out[i] = (values[i - 1] + values[i]) / 2;
+  out[0] = values[0] - (values[1] - values[0]) / 2;
+  out[n] = values[n - 1] + (values[n - 1] - values[n - 2]) / 2;
+  return out;
+}
+
+// edgesOf returns those of longitudes, which may be shifted by 360 degrees anywhere, or of latitudes.
+export function edgesOf(values, isLongitude) {
+  if (values.includes(null)) return null;
+  const x = Float64Array.from(values), n = x.length;
+  if (isLongitude) for (let i = 1; i < n; i++) x[i] -= 360 * Math.round((x[i] - x[i - 1]) / 360);
+  const out = between(x), sign = Math.sign(x[1] - x[0]);
+  if (!out || (isLongitude && Math.abs(x[n - 1] - x[0]) > 360 + 1e-6)) return null;
   if (!isLongitude) for (const i of [0, n]) out[i] = Math.max(-90, Math.min(90, out[i]));
   // The cells of a whole circle have no gap and no overlap.
   const gap = 360 - Math.abs(out[n] - out[0]);

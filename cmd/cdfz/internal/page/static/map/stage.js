@@ -21,8 +21,8 @@ export function projections(slice) {
   const geo = slice?.geo;
   if (!geo) return ["cells"];
   if (geo.planar) return slice.shape[0] === 1 ? ["flat"] : ["flat", "cells"];
-  const round = ["globe", "mollweide", "north", "south"];
-  return geo.kind === "grid" ? ["cells", "plate", ...round] : slice.axes[0].dim === -1 ? ["plate", ...round] : ["plate", "cells", ...round];
+  const [best, ...others] = new Set([geo.home || "plate", "plate", "globe", "mollweide", "north", "south"]);
+  return geo.kind === "grid" ? ["cells", best, ...others] : slice.axes[0].dim === -1 ? [best, ...others] : [best, "cells", ...others];
 }
 
 // hasCoast reports whether coastlines can be drawn on a slice in a projection.
