@@ -184,6 +184,14 @@ func TestJudgePageMeshes(t *testing.T) {
 		"goes.nc": `netcdf c { dimensions: y = 5 ; x = 5 ; variables: short y(y) ; y:standard_name = "projection_y_coordinate" ; y:units = "rad" ; y:scale_factor = -0.05f ; short x(x) ; x:standard_name = "projection_x_coordinate" ; x:units = "rad" ; x:scale_factor = 0.05f ;
 			int goes ; goes:grid_mapping_name = "geostationary" ; goes:perspective_point_height = 35786023. ; goes:semi_major_axis = 6378137. ; goes:semi_minor_axis = 6356752.31414 ; goes:longitude_of_projection_origin = -75. ; goes:sweep_angle_axis = "x" ;
 			float a(y, x) ; a:grid_mapping = "goes" ; data: y = -2, -1, 0, 1, 2 ; x = -2, -1, 0, 1, 2 ; a = 0, 0, 0, 0, 0, 0, 1, 2, 3, 0, 0, 4, 5, 6, 0, 0, 7, 8, 9, 0, 0, 0, 0, 0, 0 ; }`,
+		"edges.nc": `netcdf c { dimensions: n = 6 ; e = 3 ; two = 2 ; variables: int m ; m:cf_role = "mesh_topology" ; m:topology_dimension = 1 ; m:node_coordinates = "x y" ; m:edge_node_connectivity = "en" ; ` + pair +
+			`int en(e, two) ; float a(e) ; a:mesh = "m" ; a:location = "edge" ; data: ` + nodes + `en = 0, 1, 1, 5, 3, 4 ; a = 1, 2, 3 ; }`,
+		"sweep.nc": `netcdf c { dimensions: time = 4 ; range = 2 ; variables: double time(time) ; time:units = "seconds since 2013-05-20" ; float range(range) ; range:units = "km" ; float azimuth(time) ; azimuth:units = "degrees" ; float elevation(time) ; elevation:units = "degrees" ;
+			double latitude ; latitude:units = "degrees_north" ; double longitude ; longitude:units = "degrees_east" ; float a(time, range) ; data: range = 50, 150 ; azimuth = 0, 90, 180, 270 ; latitude = 35 ; longitude = -97 ; a = 1, 2, 3, 4, 5, 6, 7, 8 ; }`,
+		"contiguous.nc": `netcdf c { dimensions: station = 3 ; obs = 6 ; variables: float x(station) ; x:units = "degrees_east" ; float y(station) ; y:units = "degrees_north" ; int rows(station) ; rows:sample_dimension = "obs" ;
+			double time(obs) ; time:units = "days since 2001-01-01" ; float a(obs) ; a:coordinates = "time x y" ; :featureType = "timeSeries" ; data: x = 0, 10, 20 ; y = 0, 5, 10 ; rows = 2, 3, 1 ; time = 0, 1, 0, 1, 2, 5 ; a = 1, 7, 2, 8, 9, 3 ; }`,
+		"indexed.nc": `netcdf c { dimensions: profile = 2 ; obs = 5 ; variables: float x(profile) ; x:units = "degrees_east" ; float y(profile) ; y:units = "degrees_north" ; int parent(obs) ; parent:instance_dimension = "profile" ;
+			float z(obs) ; z:units = "m" ; z:positive = "down" ; z:axis = "Z" ; float a(obs) ; a:coordinates = "x y z" ; :featureType = "profile" ; data: x = 0, 10 ; y = 0, 5 ; parent = 1, 0, 1, 0, 1 ; z = 5, 5, 10, 20, 30 ; a = 1, 2, 3, 4, 5 ; }`,
 		"faces.nc": `netcdf c { dimensions: t = 2 ; n = 6 ; f = 3 ; c = 4 ; variables: int m ; m:cf_role = "mesh_topology" ; m:topology_dimension = 2 ; m:node_coordinates = "x y" ; m:face_node_connectivity = "fn" ; ` + pair +
 			`int fn(f, c) ; fn:start_index = 1 ; fn:_FillValue = -1 ; float a(t, f) ; a:mesh = "m" ; a:location = "face" ; float b(n) ; b:mesh = "m" ; b:location = "node" ;
 			data: ` + nodes + `fn = 1, 2, 5, 4, 2, 3, 6, _, 2, 6, 5, _ ; a = 1, 2, 3, 4, 5, 6 ; b = 1, 2, 3, 4, 5, 6 ; }`,
@@ -203,11 +211,18 @@ func TestJudgePageMeshes(t *testing.T) {
 		"curved.nc&var=a&projection=globe": {{351, 1, 1}, {1, 2, 2}, {9, 11, 6}, {30, 5, 0}},
 		"bounds.nc&var=a":                  {{1, 1, 1}, {28, 8, 2}, {15, 5, 0}, {25, 25, 4}},
 		"rotated.nc&var=a":                 {{18, 50.75, 5}, {18, 55.5, 8}},
+		"lambert.nc&var=a":                 {{-97, 39, 5}, {-97, 43.5, 2}, {-91, 39, 6}, {-103, 35, 7}},
+		"polar.nc&var=a":                   {{30, 89.5, 5}, {-45, 81, 2}, {135, 81, 8}, {0, 75, 3}, {45, 60, 0}},
+		"goes.nc&var=a":                    {{-75, 1, 5}, {-75, 17, 2}, {-58.5, 1, 6}, {-92, -17, 7}},
 		"faces.nc&var=a":                   {{3, 4, 1}, {18, 3, 2}, {12, 9, 3}},
 		"faces.nc&var=b":                   {{1, 1, 1}, {19, 9, 6}, {10.4, 8, 5}},
 		"icon.nc&var=a":                    {{5.5, 3, 1}, {11.5, 8, 2}},
 		"exodus.e&var=a":                   {{1, 9, 1}, {11, 1, 2}},
 		"exodus.e&var=b":                   {{1, 9, 4}, {11, 1, 2}},
+		"edges.nc&var=a":                   {{3, 0, 1}, {12, 2, 2}, {5, 10, 3}, {15, 0, 0}},
+		"sweep.nc&var=a":                   {{-97, 35.4, 1}, {-97, 36.2, 2}, {-95.6, 35, 4}, {-97, 33.8, 6}, {-97, 37.5, 0}},
+		"contiguous.nc&var=a":              {{0, 0, 1}, {10, 5, 2}, {20, 10, 3}, {5, 5, 0}},
+		"indexed.nc&var=a":                 {{0, 0, 2}, {10, 5, 1}},
 		"stations.nc&var=a":                {{0, 0, 1}, {10, 5, 2}, {5, 2.5, 0}},
 		"track.nc&var=a":                   {{179, 5, 2}, {188, 10, 3}},
 	} {
@@ -223,6 +238,22 @@ func TestJudgePageMeshes(t *testing.T) {
 		}
 		b.shot("mesh-" + strings.NewReplacer("&", "-", "=", "-").Replace(query))
 	}
+	// A place of a ragged array has the series of its station, and a profile that of its own, which lies among others.
+	values := func() string { return eval[string](b, `document.getElementById("series").dataset.values`) }
+	b.view(s, "?file=contiguous.nc&var=a")
+	require.Equal(t, "[1,7]", values())
+	require.Contains(t, b.text("missing"), "each place shows its first observation")
+	b.view(s, "?file=contiguous.nc&var=a&point=2")
+	require.Equal(t, "[2,8,9]", values())
+	require.Equal(t, "2 at 5°N, 10°E, station 1 — obs[2]", b.text("readout"))
+	require.Equal(t, "station 1", b.text("series-where"))
+	require.Equal(t, "time", eval[string](b, `document.getElementById("by").value`))
+	b.choose("get-series")
+	require.Equal(t, "a[2:5]", eval[string](b, `document.getElementById("selection").value`))
+	b.view(s, "?file=indexed.nc&var=a&point=0")
+	require.Equal(t, "[1,3,5]", values())
+	require.True(t, strings.HasPrefix(b.text("series-y"), "↓ z"), b.text("series-y"))
+	b.shot("ragged")
 	// A chosen face has a series, and keys go to its neighbours.
 	b.view(s, "?file=faces.nc&var=a&point=0,0")
 	b.until(`document.getElementById("series").dataset.values === "[1,4]"`)

@@ -15,8 +15,8 @@ async function page(t, name) {
     cpSync(here, dir, { recursive: true });
     writeFileSync(`${dir}/package.json`, '{ "type": "module" }');
     globalThis.document ??= { baseURI: "http://127.0.0.1/page/" };
-    for (const m of ["projection", "raster", "cells", "find", "geometry", "coast", "mappings"]) modules.set(m, await import(`${dir}/map/${m}.js`));
-    modules.set("attributes", await import(`${dir}/data/attributes.js`));
+    for (const m of ["projection", "raster", "cells", "find", "geometry", "coast", "mappings", "radar"]) modules.set(m, await import(`${dir}/map/${m}.js`));
+    for (const m of ["attributes", "ragged"]) modules.set(m, await import(`${dir}/data/${m}.js`));
   }
   return modules.get(name);
 }
@@ -73,8 +73,8 @@ test("cells of axes", async (t) => {
   for (const wrong of [[1, 2, 2], [1, 3, 2], [1, null, 3], [1]]) assert.equal(edgesOf(wrong, true), null, `${wrong}`);
 });
 
-test("triangles and discs", async (t) => {
-  const { triangles, discs } = await page(t, "raster");
+test("triangles, lines and discs", async (t) => {
+  const { triangles, discs, segments } = await page(t, "raster");
   const box = { x: 10, y: 20, w: 8, h: 4 };
   const out = new Int32Array(32);
   // Two triangles fill the box, and each pixel belongs to one.
@@ -86,6 +86,11 @@ test("triangles and discs", async (t) => {
   // One that crosses the edge of a map is at both.
   triangles(out, box, [17, 11, 17], [20, 20, 24], [0, 1, 2], [3], 8);
   assert.ok(out[7] === 3 && out[4] === -1 && out[0] === 3);
+  // Lines, one of which leaves the box, one crosses the edge of a map, and one has no end.
+  segments(out, box, [10.5, 17.5, 14.5, 1e6, NaN], [20.5, 20.5, 20, 1e6, 0], [0, 1, 2, 3, 0, 4], 0, 0);
+  assert.deepEqual([[...out.subarray(0, 8)], out[1 * 8 + 5], out[3 * 8 + 7], out[3 * 8]], [[0, 0, 0, 0, 0, 0, 0, 0], 1, 1, -1]);
+  segments(out, box, [17, 11], [22.5, 22.5], [0, 1], 0, 8);
+  assert.deepEqual([0, 1, 4, 7].map((i) => out[2 * 8 + i]), [0, 0, -1, 0]);
   discs(out, box, [12, NaN], [22, 3], 1.2);
   assert.deepEqual([out[2 * 8 + 2], out[2 * 8 + 1], out[5]], [0, 0, -1]);
 });
@@ -189,6 +194,26 @@ test("what is known of where cells are", async (t) => {
   assert.deepEqual([kind(moving, ["x", 0]), along(moving, last(moving))], ["points", -1]);
   assert.equal(angle({ type: "float", name: "lon", attributes: [], units: "m" }), "", "a name does not count against units");
 
+  // Edges of meshes, networks without faces, and those of MPAS.
+  const edges = meta({ e: 5, two: 2, n: 9 }, "m cf_role=mesh_topology; node_coordinates=x y; edge_node_connectivity=en", "x(n) units=degrees_east", "y(n) units=degrees_north", "en(two,e) start_index=1", "w(n) mesh=m; location=node", "t(e) mesh=m; location=edge");
+  assert.deepEqual([kind(edges, ["x"]), find(edges, last(edges), ["x"]).along, find(edges, last(edges), ["x"]).linked, find(edges, edges.variables[4], ["x"]).kind, find(edges, edges.variables[3], [0, "x"])], ["edges", 1, 1, "points", null]);
+  const flux = meta({ nEdges: 5, nVertices: 9, two: 2 }, "lonVertex(nVertices) units=rad", "latVertex(nVertices) units=rad", "verticesOnEdge(nEdges,two)", "u(nEdges)");
+  assert.deepEqual([kind(flux, ["x"]), find(flux, last(flux), ["x"]).along], ["edges", 0]);
+
+  // Observations of stations, with their numbers or with the station of each, and of profiles of stations.
+  const ragged = meta({ station: 3, obs: 9 }, "lo(station) units=degrees_east", "la(station) units=degrees_north", "n(station) sample_dimension=obs", "time(obs) units=days since 2000-01-01", "t(obs) coordinates=time la lo");
+  assert.deepEqual([kind(ragged, ["x"]), find(ragged, last(ragged), ["x"]).apart, along(ragged, last(ragged))], ["points", 1, 0]);
+  const indexed = meta({ station: 3, profile: 4, obs: 9 }, "lo(station) units=degrees_east", "la(station) units=degrees_north", "s(profile) instance_dimension=station", "p(obs) instance_dimension=profile", "t(obs) coordinates=la lo");
+  assert.deepEqual([find(indexed, last(indexed), ["x"]).apart, find(indexed, last(indexed), ["x"]).levels.map((l) => [l.v.name, l.counts])], [2, [["p", false], ["s", false]]]);
+  const paths = meta({ path: 3, obs: 9 }, "lo(obs) units=degrees_east", "la(obs) units=degrees_north", "n(path) sample_dimension=obs", "t(obs)");
+  assert.deepEqual([find(paths, last(paths), ["x"]).apart, find(paths, last(paths), ["x"]).levels.length], [0, 1]);
+  const ring = meta({ a: 3, b: 3 }, "p(a) instance_dimension=b", "q(b) instance_dimension=a", "t(a)");
+  assert.equal(kind(ring, ["x"]), undefined);
+
+  const radar = (...more) => meta({ time: 6, range: 4 }, "range(range) units=meters", "azimuth(time) units=degrees", "elevation(time) units=degrees", ...more, "t(time,range) coordinates=elevation azimuth range");
+  const sweep = radar("latitude units=degrees_north", "longitude units=degrees_east");
+  assert.deepEqual([kind(sweep, ["y", "x"]), find(sweep, last(sweep), ["x", "y"]).ray, kind(radar(), ["y", "x"])], ["radar", 1, undefined]);
+
   // Connectivity in both orders, with faces of several lengths, missing and wrong nodes.
   const rows = connected([1, 2, 3, NaN, 2, 3, 4, 5, 9, 9, 0, 1], 3, 4, 1, 5);
   assert.deepEqual([[...rows.corners], [...rows.starts]], [[0, 1, 2, 1, 2, 3, 4, 0], [0, 3, 7, 8]]);
@@ -238,6 +263,37 @@ test("grid mappings", async (t) => {
   // Mappings that are not known, and units that are none of lengths.
   for (const [name, units] of [["oblique_mercator", "m"], ["latitude_longitude", "degrees"], ["toString", "m"], ["mercator", "degrees"], ["geostationary", "m"], ["lambert_conformal_conic", "m"]]) assert.equal(inverse(list({ grid_mapping_name: name }), [units, units]), null, name);
   assert.deepEqual([satellite, { grid_mapping_name: "polar_stereographic" }, { grid_mapping_name: "lambert_azimuthal_equal_area", latitude_of_projection_origin: -90 }, { grid_mapping_name: "mercator" }].map((a) => home(list(a))), ["globe", "north", "south", ""]);
+});
+
+test("ragged arrays", async (t) => {
+  const { instancesOf, group, pick } = await page(t, "ragged");
+  const counted = instancesOf({ counts: true }, [2, 0, NaN, 3, 9], 7, 5);
+  assert.deepEqual([...counted], [0, 0, 3, 3, 3, 4, 4]);
+  assert.deepEqual(group(counted, 3), { from: 2, to: 5, instance: 3, places: null });
+  const mixed = instancesOf({ counts: false }, [1, 0, NaN, 1, 5], 5, 2);
+  assert.deepEqual([...mixed], [1, 0, -1, 1, -1]);
+  const { from, places } = group(mixed, 0);
+  const s = pick({ type: "float32", data: Float32Array.of(5, 6, 7, NaN), shape: [4], axes: [{ start: from, step: 1, values: [10, 20, 30, 40], dates: ["a", "b", "c", "d"] }], missing: 1 }, places);
+  assert.deepEqual([[...s.data], s.shape, s.axes[0].values, s.axes[0].dates, s.axes[0].at, s.min, s.max, s.missing], [[5, NaN], [2], [10, 40], ["a", "d"], [0, 3], 5, 5, 1]);
+});
+
+test("rays of a radar", async (t) => {
+  const { ground, sides, sweep } = await page(t, "radar");
+  const projection = await page(t, "projection");
+  near([(ground(111194.93, 0) * 180) / Math.PI, ground(100000, 60) * 6371000], [1, 49490], 30);
+  assert.deepEqual(sides([358, 0, 2, 10, 12]), [[357, 359], [-1, 1], [1, 3], [9, 11], [11, 13]], "rays are missing between");
+  assert.deepEqual(sides([90, 89, 88]), [[90.5, 89.5], [89.5, 88.5], [88.5, 87.5]]);
+  const geo = sweep([10, 50], [0, 90, 180, 270, null], [0.5, 0.5, 0.5, 0.5, 9], [50000, 150000], 0), at = [0, 0];
+  assert.deepEqual([geo.n, geo.middle(8, at), geo.middle(1, at)], [10, false, true]);
+  near(at, [10, 51.349], 1e-3);
+  const box = { x: 0, y: 0, w: 360, h: 360 };
+  const p = projection.make("plate", projection.fit("plate", geo.bounds, box), box), r = geo.raster(new Int32Array(box.w * box.h), box, p);
+  for (const [lon, lat, cell] of [[10, 50.5, 0], [10, 51.2, 1], [10.7, 50, 2], [11.7, 50, 3], [10, 48.9, 5], [8.3, 50, 7], [10, 53, -1]]) {
+    p.forward(lon, lat, at);
+    assert.equal(r[Math.floor(at[1]) * 360 + Math.floor(at[0])] ?? -1, cell, `${lon} ${lat}`);
+  }
+  const turned = sweep([10, 50], [0, 90], [0, 0], [1, 2, 3], 1);
+  assert.ok(turned.middle(1, at) && at[0] > 10, "the axis of rays may be the second one");
 });
 
 test("coastlines", async (t) => {

@@ -2,7 +2,7 @@
 // CF conventions.
 
 const featureOf = (meta) => meta.attributes.find((a) => a.name.toLowerCase() === "featuretype")?.value ?? "";
-const dimensionOf = (v, words) => v.dims[words.indexOf("x")];
+const dimensionOf = (v, words) => v.dims[words.findIndex((w) => /^x/.test(w))];
 
 // isPoints reports whether the values of a series have nothing between them, so that no line
 // connects them.

@@ -6,6 +6,8 @@ export function ranges(variable, words, part) {
   const of = { y: part && [part.row, part.row + part.rows], x: part && [part.column, part.column + part.columns] };
   return words.map((w, i) => {
     if (typeof w === "number") return w;
+    const [, from, to] = /^[xy](\d+):(\d+)$/.exec(w) ?? [];
+    if (to !== undefined) return [Number(from), Number(to)];
     const r = of[w];
     return r && (r[0] > 0 || r[1] < variable.shape[i]) ? r : null;
   });

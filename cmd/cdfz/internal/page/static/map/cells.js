@@ -254,6 +254,24 @@ export function bounded(lon, lat, n, each) {
   return faces({ lon, lat, corners: corners.subarray(0, to), starts });
 }
 
+// edges has lines between nodes: edge i is from node ends[2 i] to node ends[2 i + 1].
+export function edges({ lon, lat, ends, planar = false }) {
+  const n = ends.length / 2;
+  return {
+    kind: "edges", planar, n, bounds: boundsOf(lon, lat, planar),
+    middle(i, out) {
+      const [a, b] = [ends[2 * i], ends[2 * i + 1]];
+      out[0] = planar ? (lon[a] + lon[b]) / 2 : wrap(lon[a] + wrap(lon[b] - lon[a]) / 2);
+      out[1] = (lat[a] + lat[b]) / 2;
+      return isPlace(lon[a], lat[a], planar) && isPlace(lon[b], lat[b], planar);
+    },
+    raster(out, box, p) {
+      const [x, y] = pixels(p, lon, lat);
+      return rasters.segments(out, box, x, y, ends, Math.round((n > 5000 ? 0.5 : 1) * box.scale), p.turn);
+    },
+  };
+}
+
 // points has places. Their discs become smaller where there are many.
 export function points(lon, lat, planar = false) {
   return {

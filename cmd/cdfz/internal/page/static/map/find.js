@@ -2,6 +2,8 @@
 import { angle, attr, feature, named } from "../data/attributes.js";
 import * as mappings from "./mappings.js";
 import { topologies } from "./meshes.js";
+import * as radar from "./radar.js";
+import * as ragged from "../data/ragged.js";
 
 // letter returns x or y for the word of a dimension that the map spans, or "".
 export const letter = (w) => (typeof w === "string" ? w[0] : "");
@@ -11,9 +13,9 @@ export const lengthOf = (meta, d) => meta.dimensions[d]?.length ?? 0;
 
 // pairOf returns the longitudes and the latitudes of a variable for some of its dimensions: those that the attribute coordinates names
 // before others. Their other dimensions have an index.
-function pairOf(meta, v, spanned) {
+function pairOf(meta, v, spanned, dims = v.dims) {
   const listed = attr(v, "coordinates").split(/\s+/);
-  const fits = (o) => o !== v && o.size > 0 && spanned.every((d) => o.dims.includes(d)) && o.dims.every((d) => v.dims.includes(d)) && new Set(o.dims).size === o.dims.length;
+  const fits = (o) => o !== v && o.size > 0 && spanned.every((d) => o.dims.includes(d)) && o.dims.every((d) => dims.includes(d)) && new Set(o.dims).size === o.dims.length;
   const list = meta.variables.filter(fits).map((o) => [angle(o), o]).filter(([a]) => a !== "");
   list.sort((a, b) => listed.includes(b[1].name) - listed.includes(a[1].name));
   const lon = list.find(([a]) => a === "lon")?.[1];
@@ -39,7 +41,7 @@ export function find(meta, v, words) {
     const pair = pairOf(meta, v, [x, y]);
     if (pair && feature(meta)) return pair.lon.dims.length === 2 ? { kind: "points", ...pair } : null;
     if (pair) return { kind: "curved", ...pair, bounds: [cornersOf(meta, pair.lon), cornersOf(meta, pair.lat)] };
-    return mapped(meta, v, ofDim(y), ofDim(x));
+    return mapped(meta, v, ofDim(y), ofDim(x)) ?? radar.find(meta, v, [y, x]);
   }
   const wanted = attr(v, "mesh");
   const meshes = topologies(meta).sort((a, b) => (b.name === wanted && wanted !== "") - (a.name === wanted && wanted !== ""));
@@ -51,13 +53,23 @@ export function find(meta, v, words) {
       const parts = t.exodus ? meshes.filter((o) => o.exodus) : [t];
       return { kind: "faces", nodal: true, ...t, parts };
     }
+    if (t.links?.dims.length === 2 && v !== t.links && t.links.shape.includes(2) && t.nodes.lon.dims[0] !== x) {
+      const along = t.links.shape[1] === 2 ? 0 : 1;
+      if (t.links.dims[along] === x) return { kind: "edges", ...t, along };
+    }
     if (t.edges?.lon.dims.join() === String(x)) return { kind: "points", ...t.edges };
+    if (t.name && !t.faces && t.nodes.lon.dims[0] === x) return { kind: "points", ...t.nodes };
   }
-  const pair = pairOf(meta, v, [x]);
+  const levels = ragged.levels(meta, x), pair = pairOf(meta, v, [x]);
+  if (!pair && levels.length > 0) {
+    // The places are those of instances.
+    const n = levels.findIndex(({ dim }) => pairOf(meta, v, [dim], [dim]));
+    return n < 0 ? null : { kind: "points", ...pairOf(meta, v, [levels[n].dim], [levels[n].dim]), levels, apart: n + 1 };
+  }
   if (!pair || pair.lon.dims.length > 1 || meta.dimensions[x].coordinate === pair.lon.num || meta.dimensions[x].coordinate === pair.lat.num) return null;
   const bounds = [cornersOf(meta, pair.lon), cornersOf(meta, pair.lat)];
   if (bounds.every(Boolean) && lengthOf(meta, bounds[0].dims[1]) >= 3) return { kind: "bounded", ...pair, bounds };
-  return { kind: "points", ...pair };
+  return { kind: "points", ...pair, levels, apart: 0 };
 }
 
 // mappingOf returns the grid mapping of a variable for coordinates, or null: the only one, or that which is given for them, as

@@ -5,6 +5,8 @@ import * as cells from "./cells.js";
 import { find, lengthOf, letter, mappingOf } from "./find.js";
 import { coordinate } from "../panels/format.js";
 import * as mappings from "./mappings.js";
+import * as radar from "./radar.js";
+import * as ragged from "../data/ragged.js";
 import * as slices from "../data/slices.js";
 
 // placed reports whether there is a place on the earth, or on a plane, at all.
@@ -87,7 +89,7 @@ function remember(key, make) {
 
 // tooLong reports whether a mesh has more than is read.
 function tooLong(found, n) {
-  const sizes = [n, found.nodes?.lon.shape[0] ?? 0, ...(found.parts ?? [found]).map((t) => (t.faces ? t.faces.shape[0] * t.faces.shape[1] : 0)), found.kind === "bounded" ? found.bounds[0].shape[0] * found.bounds[0].shape[1] : 0];
+  const sizes = [n, found.nodes?.lon.shape[0] ?? 0, ...(found.parts ?? [found]).map((t) => (t.faces ? t.faces.shape[0] * t.faces.shape[1] : 0)), 2 * (found.links?.shape[found.along] ?? 0), found.kind === "bounded" ? found.bounds[0].shape[0] * found.bounds[0].shape[1] : 0];
   return sizes.some((k) => k > most);
 }
 
@@ -137,11 +139,22 @@ async function read(file, meta, v, words, s, found) {
     const key = JSON.stringify([file, found.lon.num, found.lat.num, s.axes.map((a) => [a.start, a.step, a.values.length]), words.map((w, i) => (found.lon.dims.includes(v.dims[i]) ? w : null))]);
     return remember(key, () => curved(file, meta, v, words, s, found));
   }
-  const key = JSON.stringify([file, kind, found.nodal, found.lon?.num, found.nodes?.lon.num, found.faces?.num]);
+  if (kind === "radar") {
+    const { azimuth } = found;
+    const key = JSON.stringify([file, azimuth.num, found.range.num, s.axes.map((a) => [a.start, a.step, a.values.length]), words.map((w, i) => (azimuth.dims.includes(v.dims[i]) ? w : null))]);
+    return remember(key, () => swept(file, v, words, s, found));
+  }
+  const key = JSON.stringify([file, kind, found.nodal, found.lon?.num, found.nodes?.lon.num, found.faces?.num, found.levels?.map((l) => l.v.num)]);
   return remember(key, async () => {
-    if (kind === "points") {
-      const [lon, lat] = await places(file, found);
-      return cells.points(lon, lat, found.planar);
+    if (kind === "points") return observed(file, meta, v.shape[words.findIndex((w) => letter(w) === "x")], found);
+    if (kind === "edges") {
+      const [[lon, lat], { data }] = await Promise.all([places(file, found.nodes), readAll(file, found.links.num, found.links.shape, ["y", "x"])]);
+      const n = found.links.shape[found.along], ends = new Int32Array(2 * n);
+      for (let i = 0; i < 2 * n; i++) {
+        const node = data[found.along === 0 ? i : (i % 2) * n + (i >> 1)] - found.linked;
+        ends[i] = node >= 0 && node < lon.length ? node : -1;
+      }
+      return cells.edges({ lon, lat, ends, planar: found.nodes.planar });
     }
     if (kind === "bounded") {
       const [lon, lat] = await Promise.all(found.bounds.map(async (b, i) => degrees([found.lon, found.lat][i], (await readAll(file, b.num, b.shape, ["y", "x"])).data)));
@@ -153,6 +166,36 @@ async function read(file, meta, v, words, s, found) {
     const all = await Promise.all(found.parts.map((t) => connectivity(file, t, lon.length, t.turned ? 1 : 0)));
     return cells.faces({ lon, lat, ...joined(all), nodal: true, planar });
   });
+}
+
+// observed returns points. Those of ragged arrays have the instance of each, and the name of that.
+async function observed(file, meta, n, found) {
+  const { levels = [], apart, planar } = found;
+  const of = [];
+  for (const [k, l] of levels.slice(0, Math.max(1, apart)).entries()) {
+    const { data } = await readAll(file, l.v.num, l.v.shape, ["x"]);
+    of.push(ragged.instancesOf(l, data, k === 0 ? n : lengthOf(meta, levels[k - 1].dim), lengthOf(meta, l.dim)));
+  }
+  let [lon, lat] = await places(file, found);
+  if (apart > 0) {
+    const at = of[0].map((i) => of.slice(1).reduce((k, level) => level[k] ?? -1, i));
+    [lon, lat] = [lon, lat].map((list) => Float64Array.from(at, (i) => list[i] ?? NaN));
+  }
+  const geo = cells.points(lon, lat, planar);
+  return of.length > 0 ? { ...geo, instances: of[0], instance: meta.dimensions[levels[0].dim].name, shared: apart > 0 } : geo;
+}
+
+// swept returns the rays of a radar.
+async function swept(file, v, words, s, { ray, azimuth, elevation, range, end, site, fixed, scale }) {
+  const wordOf = (o) => o.dims.map((d) => words[v.dims.indexOf(d)].toString().replace(/^y/, "x"));
+  const first = async (o) => (await api.values(file, o.num, o.dims.map(() => "0"), 1)).data[0];
+  const of = (o) => api.values(file, o.num, wordOf(o), 1024);
+  const [a, e, r, last, place] = await Promise.all([of(azimuth), elevation ? of(elevation) : null, of(range), end ? first(end) : Infinity, site ? Promise.all(site.map(first)) : fixed]);
+  if (a.data.length !== s.shape[ray] || r.data.length !== s.shape[1 - ray]) return null;
+  // The rays of other sweeps, which are behind those of the first one, are not drawn.
+  const axis = s.axes[ray];
+  const azimuths = Array.from(a.data, (v, k) => (axis.start + k * axis.step > last ? null : v));
+  return radar.sweep(place, azimuths, e ? Array.from(e.data) : azimuths.map(() => 0), Array.from(r.data, (d) => d * scale), ray);
 }
 
 // joined puts lists of faces after one another.
@@ -197,5 +240,6 @@ export function texts(geo, columns) {
     const value = Number(at[k].toPrecision(7));
     return geo.planar ? `${"xy"[k]} ${value}` : coordinate({ units: ["degrees_east", "degrees_north"][k], values: [Number(value.toFixed(5))] }, 0);
   };
-  return geo.planar ? [{ text: text(0) }, { text: text(1) }] : [{ text: text(1) }, { text: text(0) }];
+  const of = geo.instances ? [{ text: (row, column) => `${geo.instance} ${geo.instances[column]}` }] : [];
+  return geo.planar ? [{ text: text(0) }, { text: text(1) }, ...of] : [{ text: text(1) }, { text: text(0) }, ...of];
 }

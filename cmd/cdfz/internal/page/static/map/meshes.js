@@ -1,7 +1,8 @@
 // The meshes of a file, by the conventions UGRID, and for FVCOM, MPAS and Exodus, which have none, by their names.
 import { angle, attr, named } from "../data/attributes.js";
 
-// topologies returns the meshes of a file: their nodes, the connectivity of their faces and its first number.
+// topologies returns the meshes of a file: their nodes, the connectivity of their faces and its first number, and links, that of their
+// edges, with its first number.
 export function topologies(meta) {
   const out = [];
   for (const m of meta.variables) {
@@ -13,10 +14,12 @@ export function topologies(meta) {
       return list.length >= 2 ? { lon: list[0], lat: list[1], planar: true } : null;
     };
     const faces = named(meta, attr(m, "face_node_connectivity"));
+    const links = named(meta, attr(m, "edge_node_connectivity"));
     const nodes = pair(attr(m, "node_coordinates"));
     // Faces are along the first dimension of their connectivity, unless the mesh names the other one.
     const turned = faces?.dims.length === 2 && meta.dimensions[faces.dims[1]].name === attr(m, "face_dimension");
-    out.push({ name: m.name, faces, nodes, turned, edges: pair(attr(m, "edge_coordinates")), first: Number(attr(faces ?? m, "start_index") || 0) });
+    const first = (v) => Number(attr(v ?? m, "start_index") || 0);
+    out.push({ name: m.name, faces, nodes, turned, edges: pair(attr(m, "edge_coordinates")), first: first(faces), links, linked: first(links) });
   }
   // FVCOM without the conventions: nv has the three nodes of an element, from 1 on.
   const nv = named(meta, "nv");
@@ -29,6 +32,8 @@ export function topologies(meta) {
     const [f, x, y] = [faces, lon, lat].map((n) => named(meta, n));
     if (f && x && y && f.dims.length === 2 && x.dims.length === 1) out.push({ name: "", faces: f, nodes: { lon: x, lat: y, planar: false }, first: 1, counts: named(meta, count) });
   }
+  const [ends, ...vertex] = ["verticesOnEdge", "lonVertex", "latVertex"].map((n) => named(meta, n));
+  if (ends && vertex.every(Boolean)) out.push({ name: "", nodes: { lon: vertex[0], lat: vertex[1], planar: false }, links: ends, linked: 1 });
   // Exodus: blocks of elements with their nodes, from 1 on, on a plane. Those with a volume are seen from below.
   const coord = named(meta, "coord");
   const row = (k) => coord?.dims.length === 2 && { ...coord, dims: coord.dims.slice(1), shape: coord.shape.slice(1), of: { shape: coord.shape, words: [k, "x"] } };

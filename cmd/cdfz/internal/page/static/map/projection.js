@@ -212,6 +212,8 @@ export function fit(name, [west, south, east, north], box) {
     return { lon: (west + east) / 2, lat: (south + north) / 2, zoom: 1, half };
   }
   const full = whole(name, (west + east) / 2);
+  // What lies around a pole fills the circle.
+  if ((name === "north" || name === "south") && east - west > 300) return { ...full, zoom: clamp(1 / Math.tan((45 - (name === "north" ? south : -north) / 2) * rad), 1, longest) };
   if (name !== "plate" || east - west > 300 || north - south > 150) return full;
   const size = Math.min(box.w / Math.PI, box.h / (Math.PI / 2)) / 2; // pixels of a radian in the whole
   const z = Math.min(box.w / ((east - west) * rad * size), box.h / ((north - south) * rad * size)) * 0.95;

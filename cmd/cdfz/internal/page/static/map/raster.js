@@ -111,6 +111,45 @@ function fill(out, w, h, ax, ay, bx, by, cx, cy, a, b, c, cell) {
   }
 }
 
+// segments fills a raster with lines between pixels: line i is from node ends[2 i] to ends[2 i + 1], and has radius pixels on both
+// sides. The first of two that cross is in front.
+export function segments(out, { x, y, w, h }, px, py, ends, radius, turn) {
+  out.fill(-1);
+  for (let i = ends.length / 2 - 1; i >= 0; i--) {
+    const a = ends[2 * i], b = ends[2 * i + 1];
+    let ax = px[a] - x - 0.5, bx = px[b] - x - 0.5;
+    const ay = py[a] - y - 0.5, by = py[b] - y - 0.5;
+    if (!Number.isFinite(ax + bx)) continue; // an end is not seen
+    if (turn && Math.abs(bx - ax) > turn / 2) {
+      if (ax < bx) ax += turn;
+      else bx += turn;
+      stroke(out, w, h, ax - turn, ay, bx - turn, by, radius, i);
+    }
+    stroke(out, w, h, ax, ay, bx, by, radius, i);
+  }
+  return out;
+}
+
+function stroke(out, w, h, ax, ay, bx, by, radius, cell) {
+  // What is outside of the box is cut off.
+  let from = 0, to = 1;
+  for (const [d, low, high] of [[bx - ax, -radius - ax, w + radius - ax], [by - ay, -radius - ay, h + radius - ay]]) {
+    if (d === 0 && (low > 0 || high < 0)) return;
+    if (d === 0) continue;
+    from = Math.max(from, Math.min(low / d, high / d));
+    to = Math.min(to, Math.max(low / d, high / d));
+  }
+  if (from > to) return;
+  const steep = Math.abs(by - ay) > Math.abs(bx - ax), steps = Math.max(1, Math.ceil(Math.max(Math.abs(bx - ax), Math.abs(by - ay)) * (to - from)));
+  for (let k = 0; k <= steps; k++) {
+    const t = from + ((to - from) * k) / steps, cx = ax + (bx - ax) * t, cy = ay + (by - ay) * t;
+    for (let d = -radius; d <= radius; d++) {
+      const u = Math.round(steep ? cx + d : cx), v = Math.round(steep ? cy : cy + d);
+      if (u >= 0 && u < w && v >= 0 && v < h) out[v * w + u] = cell;
+    }
+  }
+}
+
 // discs fills a raster with discs of a radius in pixels. The first of two that overlap is in front.
 export function discs(out, { x, y, w, h }, px, py, radius) {
   out.fill(-1);

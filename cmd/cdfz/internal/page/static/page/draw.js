@@ -43,7 +43,7 @@ export function looked(part, s, eye) {
   shown.update(state, s, animation.plays());
   summary.follow(part, s);
   const steps = s.axes.filter((a) => a.step > 1).map((a) => every(a.step, a.name));
-  $("missing").textContent = `${state.slice.missing === 0 ? "no" : state.slice.missing} missing${steps.length > 0 ? `; the map shows ${steps.join(" and ")}` : ""}`;
+  $("missing").textContent = `${state.slice.missing === 0 ? "no" : state.slice.missing} missing${steps.length > 0 ? `; the map shows ${steps.join(" and ")}` : ""}${state.slice.geo?.shared ? "; each place shows its first observation" : ""}`;
 }
 
 // pick chooses a cell of the map.
