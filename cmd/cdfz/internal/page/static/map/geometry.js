@@ -195,7 +195,7 @@ async function swept(file, v, words, s, { ray, azimuth, elevation, range, end, s
   // The rays of other sweeps, which are behind those of the first one, are not drawn.
   const axis = s.axes[ray];
   const azimuths = Array.from(a.data, (v, k) => (axis.start + k * axis.step > last ? null : v));
-  return radar.sweep(place, azimuths, e ? Array.from(e.data) : azimuths.map(() => 0), Array.from(r.data, (d) => d * scale), ray);
+  return radar.sweep(place, azimuths, azimuths.map((_, k) => e?.data[k] || 0), Array.from(r.data, (d) => d * scale), ray);
 }
 
 // joined puts lists of faces after one another.

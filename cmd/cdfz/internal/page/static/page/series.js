@@ -62,7 +62,7 @@ export async function showSeries(words, signal, sample) {
   state.series = s;
   const axis = s.axes[0];
   const { at, step, name } = axis;
-  const part = at ? `the smallest and the largest of every ${step} values` : step > 1 ? `${every(step, name)}, peaks between them are not shown` : "";
+  const part = at && step > 1 ? `the smallest and the largest of every ${step} values` : step > 1 ? `${every(step, name)}, peaks between them are not shown` : "";
   $("series-where").textContent = [group && `${group.name} ${group.instance}`, where(s.fixed), part].filter(Boolean).join("; ");
   if (by) Object.assign(axis, { name: by.name, axis: by.axis, down: by.down, index: false });
   plots.line(s, v, { points: Boolean(by) || observations.isPoints(state.meta, v, words) });
