@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -406,5 +407,32 @@ d.close()`)
 		require.Equal(t, want, eval[[]string](b, `(async () => { const f = await import("./panels/format.js"); return %s; })()`, script), script)
 	}
 	b.shot("flow")
+	b.clean()
+
+	// Values at the ends of their types are drawn, and no script fails.
+	vars := map[string]string{
+		"fill": "9.96921e36", "huge": "1e300, -1e300", "widest": "1.7976931348623157e308, -1.7976931348623157e308", "least": "4.9e-324", "small": "4.9e-324, 1e-310, 0",
+		"close": "1e300, 1.0000000000000002e300", "same": "-9.96921e36, -9.96921e36", "only": "9.96921e36, _, _", "last": "_, 9.96921e36", "long": "1e18, 2e18",
+	}
+	var dims, head, data strings.Builder
+	for name, values := range vars {
+		n := strings.Count(values, ",") + 1
+		fmt.Fprintf(&dims, "at_%s = %d ; ", name, n)
+		head.WriteString(strings.NewReplacer("N", name, "K", strconv.Itoa(n)).Replace("double N(nK) ; N:missing_value = -1. ; double plain_N(nK) ; double at_N(at_N) ; double of_N(at_N) ; double map_N(two, at_N) ; "))
+		data.WriteString(strings.NewReplacer("N", name, "V", values, "W", []string{"1", "1, 2", "1, 2, 3"}[n-1]).Replace("N = V ; plain_N = V ; at_N = V ; of_N = W ; map_N = V, V ; "))
+	}
+	made := generated(t, map[string]string{"extremes.nc": "netcdf x { dimensions: n1 = 1 ; n2 = 2 ; n3 = 3 ; two = 2 ; " + dims.String() + " variables: " + head.String() + " data: " + data.String() + " }"})
+	extremes, err := os.ReadFile(filepath.Join(made, "extremes.nc"))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(archives, "extremes.nc"), extremes, 0o644))
+	b.do(chromedp.Navigate(s.at + "/page/?file=extremes.nc"))
+	b.until(`document.body.dataset.ready === "1"`)
+	for name := range vars {
+		for _, prefix := range []string{"", "plain_", "of_", "map_"} {
+			b.after(func() { eval[bool](b, `[...document.querySelectorAll("#vars a")].find((a) => a.firstChild.data === %q).click() ?? true`, prefix+name) })
+			require.Empty(t, b.text("message"), prefix+name)
+			require.True(t, eval[bool](b, `!document.getElementById("text-section").hidden || document.querySelector("#series canvas") !== null || !document.getElementById("map-section").hidden`), prefix+name)
+		}
+	}
 	b.clean()
 }

@@ -6,6 +6,7 @@ import * as kinds from "../../cmd/cdfz/internal/page/static/colour/kinds.js";
 import * as scale from "../../cmd/cdfz/internal/page/static/colour/scale.js";
 import * as stats from "../../cmd/cdfz/internal/page/static/colour/stats.js";
 import * as tables from "../../cmd/cdfz/internal/page/static/colour/tables.js";
+import { round } from "../../cmd/cdfz/internal/page/static/panels/format.js";
 
 // lightness is L* of CIELAB.
 function lightness([r, g, b]) {
@@ -118,6 +119,25 @@ test("categories", () => {
   assert.equal(kinds.flags({ attributes: [{ name: "flag_values", value: "1, 2" }] }), null);
 });
 
+test("masks keep their colours in all slices", () => {
+  const variable = (n) => ({ attributes: [{ name: "flag_masks", value: Array.from({ length: n }, (_, i) => 2 ** i).join() }, { name: "flag_meanings", value: Array.from({ length: n }, (_, i) => `f${i}`).join(" ") }] });
+  const colour = (v, data, x) => { const c = scale.of(slice(data), { ...auto, variable: v }); return c.pixels[c.place(x)]; };
+  for (const n of [3, 12, 31]) {
+    const v = variable(n), all = [0, 1, 2, 3, 4, 7].slice(0, 6);
+    const first = all.map((x) => colour(v, [3, x], x));
+    assert.equal(new Set(first).size, all.length, `${n} flags`);
+    for (const data of [all, [...all].reverse(), [7], [5, 6, 7]]) for (const x of data) if (all.includes(x)) assert.equal(colour(v, data, x), first[all.indexOf(x)], `${n} flags: ${x} in ${data}`);
+  }
+  // Few are the same on another computer, too, whatever was seen before.
+  assert.equal(colour(variable(3), [6], 6), colour(variable(3), [0, 1, 2, 3, 4, 5, 6, 7], 6));
+  assert.equal(colour(variable(12), [2048], 2048), colour(variable(12), [1, 2048], 2048));
+  const wide = { attributes: [{ name: "flag_masks", value: "1, 2147483648" }, { name: "flag_meanings", value: "low high" }] };
+  assert.deepEqual([2147483648, 2147483649].map(kinds.flags(wide).name), ["high", "low, high"]);
+  assert.deepEqual(kinds.flags(wide).common, [0, 1, 2147483648, 2147483649]);
+  const legend = scale.of(slice([0, 4, 8]), { ...auto, variable: variable(3) });
+  assert.deepEqual([legend.names.map((x) => x.value), legend.others], [[0, 4], 1]);
+});
+
 test("outliers and fill values", () => {
   const good = ramp(1000, 10, 30);
   const fill = slice([...good, -99900, -99900, -99900]);
@@ -186,4 +206,12 @@ test("contours", () => {
     assert.ok(Math.hypot(at[0] - lon, at[1] - lat) < 1e-9, `${row} ${column}: ${at}`);
   }
   assert.deepEqual(contours.levelsOf(scale.make({ palette: "viridis", low: 0, high: 10 })).map((l) => l.text), ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10"]);
+});
+
+test("round numbers end", () => {
+  for (const [low, high] of [[1e300, 1.0000000000000002e300], [1e18, 1e18 + 128], [-1.79e308, 1.79e308], [0, 5e-324], [9.96921e36, 9.96921e36], [0, 1e308]]) {
+    const list = round(low, high, 6);
+    assert.ok(list.length >= 1 && list.length <= 12, `${low} to ${high}: ${list}`);
+    assert.ok(list.every((x, i) => i === 0 || x > list[i - 1]), String(list));
+  }
 });

@@ -3,8 +3,22 @@
 const attr = (v, name) => v?.attributes?.find((a) => a.name === name)?.value;
 const list = (text) => (text ?? "").split(/[\s,]+/).filter((w) => w !== "" && Number.isFinite(Number(w))).map(Number);
 
-// flags returns the categories of a variable, by section 3.5 of the CF conventions: names has a text for a value, or
-// null, and values those that the file declares. null means that it has none.
+// mostMasked is the number of values of masks that are all known before they are seen.
+const mostMasked = 48;
+
+// masked returns the values that masks can have, or if they are many, those with one flag or none.
+function masked(masks, values) {
+  const wide = masks.some((m) => m > 0x7fffffff);
+  const fields = new Map(masks.map((m) => [m, []]));
+  masks.forEach((m, i) => fields.get(m).push(values[i] ?? m));
+  let all = [0];
+  for (const list of fields.values()) if (all.length <= mostMasked) all = all.flatMap((x) => [x, ...list.map((y) => (wide ? (x | y) >>> 0 : x | y))]);
+  return [...new Set(all.length > mostMasked ? [0, ...[...fields.values()].flat()] : all)].sort((a, b) => a - b);
+}
+
+// flags returns the categories of a variable, by section 3.5 of the CF conventions: name returns a text for a value, or
+// null, and values are those that the file declares. Of masks, there are none, and common are values that they can have.
+// null means that the variable has no categories.
 export function flags(v) {
   const meanings = (attr(v, "flag_meanings") ?? "").split(/[\s,]+/).filter((w) => w !== "").map((w) => w.replaceAll("_", " "));
   const values = list(attr(v, "flag_values")), masks = list(attr(v, "flag_masks"));
@@ -17,10 +31,10 @@ export function flags(v) {
   // Each mask is a bit, or a field of bits that has one of some values.
   const name = (value) => {
     if (!Number.isInteger(value)) return null;
-    const on = masks.flatMap((mask, i) => ((value & mask) === (values.length > 0 ? values[i] : mask) && meanings[i] ? [meanings[i]] : []));
+    const on = masks.flatMap((mask, i) => ((value & mask) === ((values.length > 0 ? values[i] : mask) | 0) && meanings[i] ? [meanings[i]] : []));
     return on.length > 0 ? on.join(", ") : value === 0 ? "none" : null;
   };
-  return { values: [], name };
+  return { values: [], name, common: masked(masks, values) };
 }
 
 const angle = /^(arc)?deg(ree)?s?(_?true)?$|^°$/i;

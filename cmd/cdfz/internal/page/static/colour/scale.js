@@ -79,22 +79,34 @@ function decades(low, high, kind, linear, count) {
   return [...side(-low).map((v) => -v).reverse(), ...(low <= 0 && high >= 0 ? [0] : []), ...side(high)].filter((v) => v >= low && v <= high);
 }
 
+const seen = new WeakMap(); // by variable, the colours of values of masks that it has had, as their numbers
+
+// numbered returns the number of the colour of each value, which stays in all slices of a variable: values that only some of
+// them have do not change those of others.
+function numbered(variable, { values, common }, list) {
+  if (values.length > 0) return new Map(list.map((v, i) => [v, i]));
+  const numbers = seen.get(variable) ?? new Map(common.map((v, i) => [v, i]));
+  for (const v of list) if (!numbers.has(v)) numbers.set(v, numbers.size);
+  seen.set(variable, numbers);
+  return numbers;
+}
+
 // categories returns the colours of values with names. Those without one are grey.
-function categories({ values, name }, data) {
+function categories(variable, flags, data) {
+  const { values, name } = flags;
   const there = new Set();
   for (let i = 0; i < data.length && there.size < 500; i++) if (data[i] === data[i]) there.add(data[i]);
   const found = [...there].sort((a, b) => a - b);
   const list = values.length > 0 ? values : found.filter((v) => name(v) !== null);
-  const table = tables.distinct(list.length);
-  const numbers = new Map(list.map((v, i) => [v, i]));
-  const other = list.length;
+  const numbers = numbered(variable, flags, list), other = numbers.size;
+  const table = tables.distinct(other), order = new Map(list.map((v, i) => [v, i])), places = new Map(list.map((v) => [v, numbers.get(v)]));
   const n = Math.max(1, list.length);
   return {
     palette: "categories", low: Math.min(...list), high: Math.max(...list), kind: "categories", around: false, wrap: false,
     pixels: Uint32Array.from({ length: other + 1 }, (_, i) => (i < other ? packed(table, 3 * i) : 0x5a5a5aff)),
-    place: (v) => numbers.get(v) ?? other, at: (v) => ((numbers.get(v) ?? NaN) + 0.5) / n, value: (t) => list[Math.min(other - 1, Math.floor(t * n))],
+    place: (v) => places.get(v) ?? other, at: (v) => ((order.get(v) ?? NaN) + 0.5) / n, value: (t) => list[Math.min(list.length - 1, Math.floor(t * n))],
     ticks: () => list.map((value, i) => ({ value, at: (i + 0.5) / n, text: number(value) })), word: name,
-    names: list.map((value) => ({ value, text: name(value), there: there.has(value) })), others: found.filter((v) => !numbers.has(v)).length,
+    names: list.map((value) => ({ value, text: name(value), there: there.has(value) })), others: found.filter((v) => !order.has(v)).length,
   };
 }
 
@@ -118,7 +130,7 @@ export function of(slice, { palette, low, high, kind = "linear", range = "auto",
   const reversed = palette.endsWith("_r"), auto = palette.replace(/_r$/, "") === "auto";
   const named = auto && flags(variable);
   if (named) {
-    const c = categories(named, slice.data);
+    const c = categories(variable, named, slice.data);
     if (c.names.length > 0) return { ...c, notes: c.others > 0 ? [`${times(c.others, "other value is", "other values are")} dark grey`] : [], robust: false, below: false, above: false };
   }
   // The server may know values that the slice has not.

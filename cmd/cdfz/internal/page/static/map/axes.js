@@ -38,7 +38,7 @@ export function ticks(axis, first, n, count) {
   }
   const [low, high] = sign > 0 ? [values[0], values.at(-1)] : [values.at(-1), values[0]];
   let marks = round(low, high, count, values.every(Number.isInteger));
-  if (/^degree/.test(axis.units ?? "") && high - low > 60) {
+  if (/^degree/.test(axis.units ?? "") && high - low > 60 && high - low < 3600) {
     const step = [15, 30, 45, 60, 90].find((s) => (high - low) / s <= count) ?? 90;
     marks = [];
     for (let v = Math.ceil(low / step) * step; v <= high; v += step) marks.push(v);

@@ -109,9 +109,10 @@ export function round(low, high, count, whole = false) {
   if (!(raw > 0) || !Number.isFinite(raw)) return [low];
   const power = 10 ** Math.floor(Math.log10(raw));
   const step = [1, 2, 2.5, 3, 5, 10].map((k) => k * power).find((s) => s >= raw * 0.999 && (s !== 3 * power || power === 10) && (!whole || Number.isInteger(s))) ?? 10 * power;
-  const out = [];
-  for (let x = Math.ceil(low / step - 1e-9) * step; x <= high + step * 1e-9; x += step) out.push(Math.abs(x) < step * 1e-9 ? 0 : Number(x.toPrecision(12)));
-  return out;
+  const out = [], first = Math.ceil(low / step - 1e-9) * step;
+  // Steps that are too short for the digits of the values lead nowhere.
+  for (let i = 0, x = first; x <= high + step * 1e-9 && i <= 20 * count; x = first + ++i * step) out.push(Math.abs(x) < step * 1e-9 ? 0 : Number(x.toPrecision(12)));
+  return out.filter((x, i) => i === 0 || x > out[i - 1]);
 }
 
 // css returns a colour of the style sheet.
