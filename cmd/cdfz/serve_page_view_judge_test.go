@@ -230,6 +230,15 @@ func TestJudgePageWrong(t *testing.T) {
 	}
 	b.after(func() { b.do(chromedp.Click(chromedp.CSS(`#vars a[data-num="1"]`))) })
 	require.Empty(t, b.text("note"))
+	// Without a variable, and without the only file, the other parts of an address hold.
+	for _, query := range []string{"?file=x.nc&at=2,y,x&point=2,1,2&palette=greys", "?at=2,y,x&point=2,1,2&palette=greys"} {
+		b.view(s, query)
+		b.until(`location.search === "?file=x.nc&var=a&at=2,y,x&point=2,1,2&palette=greys"`)
+		require.Empty(t, b.text("note"))
+		require.Equal(t, "greys", eval[string](b, `document.getElementById("palette").value`))
+	}
+	b.view(s, "?file=x.nc&at=0,0,0,y,x")
+	require.Equal(t, "In the address: at=0,0,0,y,x is not a part of a(time=4, y=2, x=3).", b.text("note"))
 
 	// Numbers that are typed.
 	b.view(s, "?file=x.nc&var=a")

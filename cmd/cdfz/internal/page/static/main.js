@@ -93,18 +93,18 @@ async function start() {
   connect();
   window.addEventListener("popstate", () => {
     const wanted = address.read(location.search);
-    if (wanted) file.open(wanted.file, wanted, false);
+    if (wanted.file && !api.isListing(wanted.file)) file.open(wanted.file, wanted, false);
   });
   opening.start((name) => file.open(name, file.wantedOf(name)).then(() => tree.refill()), (list) => list.then(() => tree.refill()).catch(fail));
   const listed = opening.catalogue(location.search).catch(fail).then(() => tree.start((name) => file.open(name))).catch(fail);
   const wanted = address.read(location.search);
-  if (wanted && !api.isListing(wanted.file)) {
+  if (wanted.file && !api.isListing(wanted.file)) {
     await file.open(wanted.file, wanted, false);
     listed.then(() => tree.mark(state.file));
     return;
   }
   const only = await listed;
-  if (only) await file.open(only, {}, false);
+  if (only) await file.open(only, wanted, false);
 }
 
 start();

@@ -60,14 +60,14 @@ export async function open(file, wanted = {}, push = true) {
     await choose(named, wanted, push);
     return;
   }
-  await chooseFirst(push);
+  await chooseFirst(wanted.name ? {} : wanted, push); // what an address wants of another variable fits none here
   if (wanted.name) note([`the file has no variable ${wanted.name}`]);
 }
 
-// chooseFirst shows the best variable that has a value in its first slice.
-async function chooseFirst(push) {
+// chooseFirst shows the best variable that has a value in its first slice. wanted has the parts of an address without a variable.
+async function chooseFirst(wanted, push) {
   const [best, ...others] = first.ranked(state.meta);
-  await choose(best, {}, push);
+  await choose(best, wanted, push);
   const empty = () => {
     const s = state.slice;
     return s !== null && (s.type === "text" ? s.lines.every((l) => l.trim() === "") : s.missing === s.data.length);
@@ -76,8 +76,8 @@ async function chooseFirst(push) {
   const { file } = state;
   for (const v of others.slice(0, tries)) {
     if (v.dims.length < best.dims.length || v.size === 0) break;
-    await choose(v, {}, false);
+    await choose(v, wanted, false);
     if (state.file !== file || state.variable !== v || !empty()) return;
   }
-  await choose(best, {}, false);
+  await choose(best, wanted, false);
 }

@@ -18,14 +18,14 @@ export function write({ file, variable, words, point, part, along, by, more }) {
   return "?" + q.toString().replaceAll("%2C", ",").replaceAll("%2F", "/").replaceAll("%3A", ":");
 }
 
-// read returns what a query wants, or null if it names no file.
+// read returns what a query wants. file is null if it names none.
 export function read(query) {
   const q = new URLSearchParams(query);
   const list = (name) => q.get(name)?.split(",").map((w) => (/^\d+$/.test(w) ? Number(w) : w));
-  return q.get(key) ? {
-    file: q.get(key), name: q.get("var"), words: list("at"), point: list("point"), along: q.get("along"), by: q.get("by"), part: q.get("part"),
+  return {
+    file: q.get(key) || null, name: q.get("var"), words: list("at"), point: list("point"), along: q.get("along"), by: q.get("by"), part: q.get("part"),
     more: Object.fromEntries(q),
-  } : null;
+  };
 }
 
 // check returns the parts of what is wanted that a variable with some dimensions has, in a file
