@@ -429,7 +429,9 @@ d.close()`)
 	b.until(`document.body.dataset.ready === "1"`)
 	for name := range vars {
 		for _, prefix := range []string{"", "plain_", "of_", "map_"} {
-			b.after(func() { eval[bool](b, `[...document.querySelectorAll("#vars a")].find((a) => a.firstChild.data === %q).click() ?? true`, prefix+name) })
+			b.after(func() {
+				eval[bool](b, `[...document.querySelectorAll("#vars a")].find((a) => a.firstChild.data === %q).click() ?? true`, prefix+name)
+			})
 			require.Empty(t, b.text("message"), prefix+name)
 			require.True(t, eval[bool](b, `!document.getElementById("text-section").hidden || document.querySelector("#series canvas") !== null || !document.getElementById("map-section").hidden`), prefix+name)
 		}
