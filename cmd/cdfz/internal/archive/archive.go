@@ -189,8 +189,8 @@ x.nc.gz becomes x.nc.cdfz, which restores x.nc.
 	}
 	cli.Flags(cmd, "What to archive", func(f *pflag.FlagSet) {
 		f.BoolVar(&v.whole.on, "whole", false, "keep everything below FILE, not only classic files")
-		f.Var(&cli.SizeFlag{N: &v.packs.size, Min: volumes.MinSize, Max: 1 << 60}, "pack", "put archives into volumes, tar files of at most `SIZE` bytes")
-		f.Var(&cli.TimeFlag{T: &v.packs.at}, "pack-time", "the time of packing that volumes have (default: now)")
+		f.Var(&cli.SizeFlag{N: &v.packs.o.Size, Min: volumes.MinSize, Max: 1 << 60}, "pack", "put archives into volumes, tar files of at most `SIZE` bytes")
+		f.Var(&cli.TimeFlag{T: &v.packs.o.Time}, "pack-time", "the time of packing that volumes have (default: now)")
 		f.BoolVar(&v.unpacks, "decompress", false, "archive the netCDF files in *.gz, *.bz2, *.xz and *.zst, too")
 		cli.Choice(cmd, &v.existing, "skip-existing", "how to see that a file is archived", existingMtime, existingHash, existingNever)
 		f.BoolVar(&v.changes.replaces, "replace-changed", false, "archive changed sources again, and keep the old archives")
@@ -215,7 +215,7 @@ x.nc.gz becomes x.nc.cdfz, which restores x.nc.
 	run.DestFlag(cmd, "write to `OUT`: a name, a folder, or -;\n- is standard output, which is not read back")
 	run.ForceFlag(cmd)
 	run.LogFlag(cmd)
-	run.NoWaitFlag(cmd)
+	run.NoWaitFlag(cmd, cli.NoWaitText)
 	run.MemoryFlag(cmd)
 	run.StatsFlag(cmd)
 	run.RequestsFlag(cmd)

@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/archive/volume"
@@ -32,8 +30,7 @@ import (
 // receipt and its line in the log, and its source may be deleted. A run does some files in the first step, and then those
 // whose volume is complete in the second one. What is in earlier volumes needs the second step alone.
 type packs struct {
-	size int64     // of a volume, at most; 0: no volumes
-	at   time.Time // of packing, zero for now
+	o volumes.Options // its Size is 0 without --pack
 
 	out      *volumes.Writer
 	complete []string        // volumes that are complete since the last step
@@ -61,12 +58,12 @@ type group struct {
 	rep   *archiveReport // of the name that is in the open volume
 }
 
-func (p *packs) on() bool { return p.size > 0 }
+func (p *packs) on() bool { return p.o.Size > 0 }
 
 // check checks the flags.
 func (p *packs) check(v *archiver) error {
 	switch {
-	case !p.on() && !p.at.IsZero():
+	case !p.on() && !p.o.Time.IsZero():
 		return errors.New("--pack-time: expected --pack too")
 	case !p.on():
 		return nil
@@ -88,7 +85,8 @@ func isVolumeName(name string) bool {
 
 // begin opens the volumes of earlier runs.
 func (p *packs) begin(ctx context.Context, v *archiver) (err error) {
-	if p.out, err = volumes.New(ctx, v.run, p.size, p.at); err != nil {
+	p.o.ReadOnly = v.dry
+	if p.out, err = volumes.New(ctx, v.run, p.o); err != nil {
 		return err
 	}
 	p.out.Complete = func(name string) {
@@ -157,7 +155,7 @@ func (p *packs) archive(ctx context.Context, v *archiver) {
 	}
 	for len(files) > 0 && ctx.Err() == nil {
 		n, size := 0, int64(0)
-		for n < len(files) && (n == 0 || size < max(batch, p.size)) {
+		for n < len(files) && (n == 0 || size < max(batch, p.o.Size)) {
 			size += files[n].Size
 			n++
 		}
@@ -263,9 +261,6 @@ func (p *packs) fail(ctx context.Context, v *archiver, err error) {
 	p.open = nil
 	if ctx.Err() != nil {
 		return
-	}
-	if errors.Is(err, fs.ErrExist) {
-		err = terminal.Hinted(err, "another run may write volumes here; the same command archives what is in none")
 	}
 	err = fileio.OfAll(fmt.Errorf("the volume %s: %w", terminal.ShowTarget(p.out.Name()), err))
 	if p.broken == nil {

@@ -31,10 +31,9 @@ import (
 
 // packer runs the verb pack.
 type packer struct {
-	run  *cli.Run
-	size int64 // of a volume, at most; 0: any
-	at   time.Time
-	all  bool
+	run *cli.Run
+	o   volumes.Options
+	all bool
 
 	out      *volumes.Writer
 	images   map[string]*firstOf // archives of a volume, by image
@@ -98,11 +97,12 @@ a hard link of tar to the first one in its volume, if that restores the file.`,
 		},
 	}
 	cli.Flags(cmd, "Volumes", func(f *pflag.FlagSet) {
-		f.Var(&cli.SizeFlag{N: &v.size, Min: volumes.MinSize, Max: 1 << 60}, "size", "begin another volume before one has more than `SIZE` bytes, such as 100G\n(default: one volume)")
+		f.Var(&cli.SizeFlag{N: &v.o.Size, Min: volumes.MinSize, Max: 1 << 60}, "size", "begin another volume before one has more than `SIZE` bytes, such as 100G\n(default: one volume)")
 		f.BoolVar(&v.all, "all", false, "pack everything again, also what earlier volumes have")
-		f.Var(&cli.TimeFlag{T: &v.at}, "time", "the time of packing that volumes have (default: now)")
+		f.Var(&cli.TimeFlag{T: &v.o.Time}, "time", "the time of packing that volumes have (default: now)")
 	})
 	run.ShardFlag(cmd)
+	run.NoWaitFlag(cmd, "do not wait for another run that adds volumes to DIR/, but exit with 5")
 	run.DestFlag(cmd, "write to `OUT`: a folder, the prefix of a store, a name, or -;\n- is standard output")
 	run.JSONFlag(cmd)
 	run.VerboseFlag(cmd)
@@ -117,7 +117,7 @@ func (v *packer) check(folder string) error {
 		return fmt.Errorf("%s: %w", terminal.ShowName(folder), err)
 	case !st.IsDir():
 		return fmt.Errorf("%s: expected a folder", terminal.ShowName(folder))
-	case !v.run.Dest.IsDir() && v.size > 0:
+	case !v.run.Dest.IsDir() && v.o.Size > 0:
 		return terminal.Hinted(errors.New("--size: expected a folder for the volumes"), "-o DIR/ names it")
 	case v.run.Dest.IsStdout() || s3.IsURL(v.run.Dest.Name):
 		return nil
@@ -166,7 +166,7 @@ const ahead = 64
 func (v *packer) do(ctx context.Context, folder string) {
 	start := time.Now()
 	var err error
-	if v.out, err = volumes.New(ctx, v.run, v.size, v.at); err != nil {
+	if v.out, err = volumes.New(ctx, v.run, v.o); err != nil {
 		v.run.Term.FailFile(terminal.ShowTarget(v.run.Dest.Name), err)
 		return
 	}

@@ -168,7 +168,7 @@ is first restored and checked in a temporary file.`,
 	})
 	run.SelectFlags(cmd)
 	run.LogFlag(cmd)
-	run.NoWaitFlag(cmd)
+	run.NoWaitFlag(cmd, cli.NoWaitText)
 	run.DestFlag(cmd, "write to `OUT`: a name, a folder, the URL of an object, or -;\n- is standard output")
 	run.ForceFlag(cmd)
 	run.StatsFlag(cmd)

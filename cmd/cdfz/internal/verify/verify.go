@@ -141,7 +141,7 @@ keeps its state. --moved-from DIR tells that what was below DIR was copied to th
 	v.scrub.addFlags(cmd)
 	run.SelectFlags(cmd)
 	run.LogFlag(cmd)
-	run.NoWaitFlag(cmd)
+	run.NoWaitFlag(cmd, cli.NoWaitText)
 	run.JSONFlag(cmd)
 	run.StatsFlag(cmd)
 	run.RequestsFlag(cmd)

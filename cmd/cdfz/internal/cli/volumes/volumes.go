@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -34,8 +35,8 @@ type Writer struct {
 	Sum      Sum // of complete volumes; members are those of the open one, too
 
 	run   *cli.Run
-	size  int64 // of a volume, at most; 0: any
-	at    time.Time
+	o     Options
+	end   func()         // of the turn of this run
 	next  int            // number of the next volume in a folder
 	begun int            // number of volumes that were begun
 	above []*above       // the folders that the next member may lie in
@@ -89,19 +90,33 @@ type readBack interface {
 	ReadBack(ctx context.Context, w *volume.Writer, size int64) error
 }
 
-// New opens the volumes that -o has, and returns the Writer of those that follow. They have at most size bytes, 0 for any
-// number, and were packed at a time, the zero time for now. The caller must call Close.
-func New(ctx context.Context, run *cli.Run, size int64, at time.Time) (*Writer, error) {
-	w := &Writer{Earlier: new(fileio.Volumes), run: run, size: size, at: at, next: 1, first: map[any]string{}}
+// Options are what is the same for all volumes of a run.
+type Options struct {
+	Size int64     // bytes of a volume, at most; 0: any
+	Time time.Time // of packing, zero for now
+	// ReadOnly is set if no volume is written.
+	ReadOnly bool
+}
+
+// New opens the volumes that -o has, and returns the Writer of those that follow. If another run adds such volumes to a local
+// folder, New waits for it. The caller must call Close.
+func New(ctx context.Context, run *cli.Run, o Options) (*Writer, error) {
+	w := &Writer{Earlier: new(fileio.Volumes), run: run, o: o, next: 1, first: map[any]string{}, end: func() {}}
 	if run.Dest.IsDir() {
 		var err error
+		if !o.ReadOnly {
+			if w.end, err = run.Turn(ctx, w.prefix()+"volumes"); err != nil {
+				return nil, err
+			}
+		}
 		if w.Earlier, err = run.In.OpenVolumes(ctx, run.Dest.Name, nil); err != nil {
+			w.end()
 			return nil, err
 		}
 	}
-	if w.at.IsZero() { // later than all others, even if the clock was put back
-		if w.at = time.Now(); w.Earlier.Packed().After(w.at) {
-			w.at = w.Earlier.Packed()
+	if w.o.Time.IsZero() { // later than all others, even if the clock was put back
+		if w.o.Time = time.Now(); w.Earlier.Packed().After(w.o.Time) {
+			w.o.Time = w.Earlier.Packed()
 		}
 	}
 	for _, name := range w.Earlier.Names() {
@@ -117,6 +132,7 @@ func New(ctx context.Context, run *cli.Run, size int64, at time.Time) (*Writer, 
 func (o *Writer) Close() {
 	o.Abandon()
 	o.Earlier.Close()
+	o.end()
 }
 
 // Abandon discards a volume that is not complete.
@@ -148,7 +164,7 @@ func (o *Writer) Name() string {
 }
 
 // Time returns the time of packing of the volumes.
-func (o *Writer) Time() time.Time { return o.at }
+func (o *Writer) Time() time.Time { return o.o.Time }
 
 // Begun returns the number of volumes that were begun.
 func (o *Writer) Begun() int { return o.begun }
@@ -188,7 +204,7 @@ func (o *Writer) Add(ctx context.Context, m *Member) error {
 		o.leave(m.Path)
 	}
 	adds := o.linkOf(m)
-	full := o.w != nil && o.size > 0 && o.w.Size(adds) > o.size && o.w.Members() > 0
+	full := o.w != nil && o.o.Size > 0 && o.w.Size(adds) > o.o.Size && o.w.Members() > 0
 	if full || o.w != nil && o.last != "" && volume.Compare(o.last, m.Path) >= 0 {
 		if err := o.Finish(ctx); err != nil {
 			return err
@@ -272,7 +288,7 @@ func (o *Writer) begin(ctx context.Context) (err error) {
 	switch {
 	case s3.IsURL(o.name):
 		var w *s3.Writer
-		if w, err = s3.NewWriter(ctx, o.name, o.size); err == nil {
+		if w, err = s3.NewWriter(ctx, o.name, o.o.Size); err == nil {
 			o.sink = w
 		}
 	default:
@@ -282,13 +298,21 @@ func (o *Writer) begin(ctx context.Context) (err error) {
 		}
 	}
 	if err != nil {
-		return err
+		return o.overtaken(err)
 	}
 	o.next++
 	o.begun++
 	o.last = ""
-	o.w = volume.NewWriter(fileio.CtxWriter{Ctx: ctx, W: o.sink}, o.at)
+	o.w = volume.NewWriter(fileio.CtxWriter{Ctx: ctx, W: o.sink}, o.o.Time)
 	return nil
+}
+
+// overtaken explains the error of a volume that another run has written meanwhile. That may pass, other than a target that exists.
+func (o *Writer) overtaken(err error) error {
+	if !errors.Is(err, fs.ErrExist) || !o.run.Dest.IsDir() {
+		return err
+	}
+	return terminal.Hinted(errors.New("another run has written a volume of this name meanwhile, which stays"), "the same command packs what no volume has")
 }
 
 // Finish completes the volume, if one is open. It is read back before it appears; a store compares the checksum of each part.
@@ -311,7 +335,7 @@ func (o *Writer) Finish(ctx context.Context) error {
 		err = o.sink.Commit(ctx)
 	}
 	if err != nil {
-		return err
+		return o.overtaken(err)
 	}
 	o.w, o.sink = nil, nil
 	clear(o.first)

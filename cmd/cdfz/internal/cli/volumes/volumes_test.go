@@ -26,7 +26,7 @@ func (u *unreadable) Abort()                                                { u.
 // TestNotReadBack checks that a volume does not appear unless it was read back.
 func TestNotReadBack(t *testing.T) {
 	u := &unreadable{err: errors.New("another byte")}
-	o := &Writer{Earlier: new(fileio.Volumes), sink: u, w: volume.NewWriter(u, time.Unix(0, 0)), begun: 1}
+	o := &Writer{Earlier: new(fileio.Volumes), sink: u, w: volume.NewWriter(u, time.Unix(0, 0)), begun: 1, end: func() {}}
 	require.ErrorIs(t, o.Finish(t.Context()), u.err)
 	o.Close()
 	require.False(t, u.committed)
