@@ -35,14 +35,15 @@ var roof = map[string][]string{
 	"cli/shards": {},
 	"cli/statefile": {"./cli/fileio", "./cli/terminal", "internal/access",
 		"internal/atomicfile", "internal/filetime", "internal/jsonlines", "remote"},
-	"cli/stats":       {"filters"},
-	"cli/stop":        {},
-	"cli/terminal":    {"archive", "cdf3", "./cli/display", "./cli/stop", "internal/nofollow", "internal/urls", "remote"},
-	"cli/treefile":    {"archive", "internal/filetime"}, // archive writes it; restore, verify and others read it
-	"cli/unpack":      {"./cli", "./cli/fileio", "./cli/receiptfile", "internal/atomicfile", "remote"},
-	"cli/volumes":     {"archive/volume", "./cli", "./cli/display", "./cli/fileio", "./cli/terminal", "internal/s3", "internal/urls"}, // pack and archive --pack
-	"formats":         {"cdf3", "cf", "internal/latin", "slab"},                                                                       // get and the page of serve; what lies below is export's
-	"formats/hdf5":    {},                                                                                                             // the format, for any data
+	"cli/stats":    {"filters"},
+	"cli/stop":     {},
+	"cli/terminal": {"archive", "cdf3", "./cli/display", "./cli/stop", "internal/nofollow", "internal/urls", "remote"},
+	"cli/treefile": {"archive", "internal/filetime"}, // archive writes it; restore, verify and others read it
+	"cli/unpack":   {"./cli", "./cli/fileio", "./cli/receiptfile", "internal/atomicfile", "remote"},
+	"cli/volumes": {"archive", "archive/parity", "archive/verify", "archive/volume", "./cli", "./cli/display", "./cli/fileio", "./cli/terminal",
+		"internal/ioat", "internal/s3", "internal/urls", "remote"}, // pack, archive --pack and the parity of volumes
+	"formats":         {"cdf3", "cf", "internal/latin", "slab"}, // get and the page of serve; what lies below is export's
+	"formats/hdf5":    {},                                       // the format, for any data
 	"formats/netcdf4": {"archive", "cdf3", "./formats/hdf5", "filters", "internal/ioat", "internal/pipeline"},
 	"formats/refs":    {"archive", "archive/joined", "filters", "internal/atomicfile", "./parquet"},
 	"formats/zarr":    {"archive", "cdf3", "filters", "filters/all", "internal/atomicfile"},                                                                                             // writes blosc

@@ -119,7 +119,8 @@ FIFOs, sockets and devices are left out, and fail. --delete-source deletes links
 does, without a folder of archives in between. vol/0001.tar/a/b.nc.cdfz is then the path of an archive. A file whose archive the
 volumes have is passed over. Another state goes into a later volume, and -f archives all files again there. A volume appears
 when it is full, or at the end, and is read back before. Then its files get their receipts and their lines in the log, and
---delete-source deletes them, also in a later run. --whole and stores work, too.
+--delete-source deletes them, also in a later run. --whole and stores work, too. --pack-parity P% writes parity of each volume
+beside it before; --parity P% is that of each archive.
 
 --dry-run writes nothing. It lists each file that would be archived with its target, and archives a
 few of them in memory, for about 10 s at most, to estimate the size of all archives and the time. It
@@ -190,6 +191,7 @@ x.nc.gz becomes x.nc.cdfz, which restores x.nc.
 	cli.Flags(cmd, "What to archive", func(f *pflag.FlagSet) {
 		f.BoolVar(&v.whole.on, "whole", false, "keep everything below FILE, not only classic files")
 		f.Var(&cli.SizeFlag{N: &v.packs.o.Size, Min: volumes.MinSize, Max: 1 << 60}, "pack", "put archives into volumes, tar files of at most `SIZE` bytes")
+		f.Var(&cli.ShareFlag{S: &v.packs.o.Parity}, "pack-parity", "write parity of `P%` of each volume beside it, from which cdfz repair heals it")
 		f.Var(&cli.TimeFlag{T: &v.packs.o.Time}, "pack-time", "the time of packing that volumes have (default: now)")
 		f.BoolVar(&v.unpacks, "decompress", false, "archive the netCDF files in *.gz, *.bz2, *.xz and *.zst, too")
 		cli.Choice(cmd, &v.existing, "skip-existing", "how to see that a file is archived", existingMtime, existingHash, existingNever)

@@ -65,6 +65,8 @@ func (p *packs) check(v *archiver) error {
 	switch {
 	case !p.on() && !p.o.Time.IsZero():
 		return errors.New("--pack-time: expected --pack too")
+	case !p.on() && p.o.Parity > 0:
+		return terminal.Hinted(errors.New("--pack-parity: expected --pack too"), "--parity P% is parity of each archive")
 	case !p.on():
 		return nil
 	case v.run.Dest.Name == "":
@@ -85,7 +87,7 @@ func isVolumeName(name string) bool {
 
 // begin opens the volumes of earlier runs.
 func (p *packs) begin(ctx context.Context, v *archiver) (err error) {
-	p.o.ReadOnly = v.dry
+	p.o.ReadOnly, p.o.Verified = v.dry, !v.noCheck
 	if p.out, err = volumes.New(ctx, v.run, p.o); err != nil {
 		return err
 	}

@@ -61,6 +61,7 @@ type archiveSum struct {
 	Kinds       fileio.Kinds `json:"skipped_kinds,omitempty"`
 	Volumes     int64        `json:"volumes,omitempty"` // with --pack
 	VolumeSize  int64        `json:"volume_size,omitempty"`
+	ParitySize  int64        `json:"parity_size,omitempty"` // of parity beside volumes
 	Size        int64        `json:"size"`
 	ArchiveSize int64        `json:"archive_size"`
 	Ratio       float64      `json:"ratio"`

@@ -107,7 +107,7 @@ func (v *archiver) do(ctx context.Context, args []string) error {
 	}
 	s := &v.sum
 	if v.packs.on() {
-		s.Volumes, s.VolumeSize = v.packs.out.Sum.Volumes, v.packs.out.Sum.Size
+		s.Volumes, s.VolumeSize, s.ParitySize = v.packs.out.Sum.Volumes, v.packs.out.Sum.Size, v.packs.out.Sum.Parity
 	}
 	s.Skipped, s.Kinds = v.files.Skipped(), v.files.Kinds()
 	s.Ratio = display.Ratio(s.Size, s.ArchiveSize)
@@ -130,7 +130,7 @@ func (v *archiver) do(ctx context.Context, args []string) error {
 			line += fmt.Sprintf("; %d archived before", s.Unchanged)
 		}
 		if v.packs.on() {
-			line += fmt.Sprintf("; %s, %s", display.Count(s.Volumes, "new volume"), display.Size(s.VolumeSize))
+			line += fmt.Sprintf("; %s, %s", display.Count(s.Volumes, "new volume"), v.packs.out.Sum.Text())
 		}
 		if s.Deleted > 0 {
 			line += fmt.Sprintf("; %s deleted", display.Count(s.Deleted, "source"))

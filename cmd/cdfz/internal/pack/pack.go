@@ -69,6 +69,9 @@ adds others after them, with what they do not have: members are passed over whos
 mode and owner are those of the last volume that has them. So a run that was killed is repeated in
 the same way. What is deleted in FOLDER stays in the volumes.
 
+With --parity, each volume gets a file of parity beside it, as cdfz parity writes it, and so do earlier volumes without one.
+Archives in the volume are verified before: parity would preserve damage.
+
 Members are in the order of their paths. The same members, --size and --time make the same volumes, on
 any number of processors. FIFOs, sockets and devices are left out, and the exit code is then 4.
 Extended attributes and access control lists are not kept. A second archive of the same netCDF file is
@@ -76,6 +79,7 @@ a hard link of tar to the first one in its volume, if that restores the file.`,
 		Example: cli.Examples(
 			"cdfz pack -o vol/ --size 100G archives/",
 			"cdfz pack -o s3://bucket/vol/ --size 100G archives/",
+			"cdfz pack -o vol/ --size 100G --parity 5% archives/   # 0001.tar.parity beside 0001.tar",
 			"cdfz pack -o - archives/ > /dev/nst0",
 			"cdfz pack --shard 3/8 -o vol/ --size 100G archives/",
 			"cdfz restore -o back/ vol/              # everything",
@@ -99,6 +103,7 @@ a hard link of tar to the first one in its volume, if that restores the file.`,
 	cli.Flags(cmd, "Volumes", func(f *pflag.FlagSet) {
 		f.Var(&cli.SizeFlag{N: &v.o.Size, Min: volumes.MinSize, Max: 1 << 60}, "size", "begin another volume before one has more than `SIZE` bytes, such as 100G\n(default: one volume)")
 		f.BoolVar(&v.all, "all", false, "pack everything again, also what earlier volumes have")
+		f.Var(&cli.ShareFlag{S: &v.o.Parity}, "parity", "write parity of `P%` of each volume beside it, from which cdfz repair heals it")
 		f.Var(&cli.TimeFlag{T: &v.o.Time}, "time", "the time of packing that volumes have (default: now)")
 	})
 	run.ShardFlag(cmd)
@@ -119,6 +124,8 @@ func (v *packer) check(folder string) error {
 		return fmt.Errorf("%s: expected a folder", terminal.ShowName(folder))
 	case !v.run.Dest.IsDir() && v.o.Size > 0:
 		return terminal.Hinted(errors.New("--size: expected a folder for the volumes"), "-o DIR/ names it")
+	case v.run.Dest.IsStdout() && v.o.Parity > 0:
+		return errors.New("--parity: expected a place beside the volume, found standard output")
 	case v.run.Dest.IsStdout() || s3.IsURL(v.run.Dest.Name):
 		return nil
 	}
@@ -262,7 +269,7 @@ func (v *packer) report(ctx context.Context, start time.Time) {
 		return
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "packed %s in %s, %s", display.Count(s.Members, "member"), display.Count(s.Volumes, "volume"), display.Size(s.Size))
+	fmt.Fprintf(&b, "packed %s in %s, %s", display.Count(s.Members, "member"), display.Count(s.Volumes, "volume"), s.Sum.Text())
 	if s.Unchanged > 0 {
 		fmt.Fprintf(&b, "; %d packed before", s.Unchanged)
 	}

@@ -58,7 +58,8 @@ place if the archive has none and its tail is shorter than the parity. Otherwise
 file replaces the archive. -o writes a new archive and leaves FILE alone. Other files of a folder that archive --whole
 has made get no parity, and are counted in a message.
 
-The parity of a volume is a file beside it, 0001.tar.parity, from which cdfz repair -o NEW.tar heals it.
+The parity of a volume is a file beside it, 0001.tar.parity, or what -o names with this ending, from which
+cdfz repair -o NEW.tar heals it. In a store, it is an object.
 
 If appending is interrupted, the archive is intact, but may have bytes after its end:
 cdfz repair -f cuts them off.`,
@@ -66,16 +67,18 @@ cdfz repair -f cuts them off.`,
 			"cdfz parity tas.nc.cdfz                    # 5%",
 			"cdfz parity -p 10% archives/*.cdfz",
 			"cdfz parity vol/                           # of each volume: 0001.tar.parity, …",
+			"cdfz parity s3://bucket/vol/               # the same in a store",
 			"cdfz parity -p 0 tas.nc.cdfz               # removes the parity"),
 		Args:              cli.MinFiles,
 		ValidArgsFunction: cli.CompleteArchives,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			run.Dest.ToObjects, run.Dest.Beside = true, true
 			if err := run.Targets.Check(args); err != nil {
 				return err
 			}
-			v.run.Finder.NoVolumes = run.Dest.Name == "" // nothing in a volume can be changed in place
+			v.run.Finder.NoVolumes = v.besideVolume() // nothing in a volume can be changed in place
 			pred := fileio.Archives
-			if run.Dest.Name == "" {
+			if v.besideVolume() {
 				pred = selects
 			}
 			files := v.run.Find(cmd.Context(), args, pred, v.run.Term.FailFile)

@@ -29,10 +29,11 @@ import (
 
 // repairer runs the verb repair.
 type repairer struct {
-	run   *cli.Run
-	quick bool
-	from  second
-	sum   sum
+	run    *cli.Run
+	quick  bool
+	from   second
+	parity string // of a volume: its path or URL
+	sum    sum
 }
 
 func Command(run *cli.Run) *cobra.Command {
@@ -66,6 +67,9 @@ modification time. -o writes a new file instead, for every FILE. Bytes after the
 cut off only with -f, and another file after it only with --replace-other. An object of a
 store is repaired with -o, into another object or a file.
 
+A volume is never changed: with -o NEW.tar, repair writes it anew, healed from its parity, VOLUME.tar.parity or what --parity
+names, or else with a new index. Both may be in a store.
+
 FILE may be a folder: archives below it, named *.cdfz, are repaired, and other files are skipped.
 
 ` + cli.PrefixHelp + `
@@ -78,6 +82,7 @@ FILE may be a folder: archives below it, named *.cdfz, are repaired, and other f
 			"cdfz repair -o repaired.nc.cdfz tas.nc.cdfz",
 			"cdfz repair --from /mnt/copy/ archives/    # a tree with a second copy",
 			"cdfz repair --from s3://bucket/run7/ archives/",
+			"cdfz repair -o new.tar vol/0001.tar        # a volume, from 0001.tar.parity",
 			"cdfz repair -o s3://bucket/repaired/ s3://bucket/tas.nc.cdfz"),
 		Args:              run.FilesOrList,
 		ValidArgsFunction: cli.CompleteArchives,
@@ -88,6 +93,9 @@ FILE may be a folder: archives below it, named *.cdfz, are repaired, and other f
 			}
 			if err := v.from.check(args, run.Select.From != ""); err != nil {
 				return err
+			}
+			if v.parity != "" && !v.isVolume(args) {
+				return terminal.Hinted(errors.New("--parity: expected one volume"), "cdfz repair -o NEW.tar VOLUME.tar heals it; archives have their parity in them")
 			}
 			if err := run.OpenLog(cmd.Context(), "repair"); err != nil {
 				run.Term.FailFile(run.LogName(), err)
@@ -100,6 +108,7 @@ FILE may be a folder: archives below it, named *.cdfz, are repaired, and other f
 	run.ForceFlagFor(cmd, "overwrite a target that exists,\nbut not an archive of another file; cut off bytes after the archive; replace it by a --from of another layout")
 	cli.Flags(cmd, "How to repair", func(f *pflag.FlagSet) {
 		f.BoolVar(&v.quick, "quick", false, "do not read blocks whose headers are consistent")
+		f.StringVar(&v.parity, "parity", "", "the parity of a volume is in `NAME` (default: VOLUME.tar.parity)")
 		f.StringVar(&v.from.name, "from", "", "heal from the second `COPY`: an archive, a folder or a prefix")
 	})
 	run.SelectFlags(cmd)

@@ -1,13 +1,12 @@
 package repair
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"path"
-	"strings"
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/archive/parity"
@@ -15,12 +14,13 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/volumes"
+	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
 // isVolume reports whether the run writes a volume with a new index from another one.
 func (v *repairer) isVolume(args []string) bool {
-	name, _, _ := strings.Cut(v.run.Dest.Name, "?")
-	return len(args) == 1 && path.Ext(args[0]) == volume.Suffix && path.Ext(name) == volume.Suffix && !v.run.Dest.IsDir()
+	return len(args) == 1 && volumes.IsName(args[0]) && volumes.IsName(v.run.Dest.Name) && !v.run.Dest.IsDir()
 }
 
 // volume writes a volume with the members of another one, by its index or, if that is damaged, by its headers.
@@ -42,32 +42,21 @@ func (v *repairer) volume(ctx context.Context, name string) {
 	}
 }
 
+// writeVolume writes the volume, healed from its parity if there is one, or else with a new index.
 func (v *repairer) writeVolume(ctx context.Context, name string) (members, size int64, err error) {
+	members, size, healed, err := v.healVolume(ctx, name)
+	if healed || err != nil {
+		return members, size, err
+	}
 	out, err := v.run.Target(v.run.Dest.Name, nil).Sink(ctx)
 	if err != nil {
 		return 0, 0, err
 	}
 	defer out.Abort()
-	healed, err := v.healVolume(ctx, name, out)
-	if err != nil {
-		return 0, 0, err
-	}
-	if healed != nil {
-		defer healed.Close()
-		members, size = healed.Len(), healed.size
-	} else {
-		members, size, err = v.run.In.CopyVolume(ctx, name, out)
-	}
-	if err == nil {
+	if members, size, err = v.run.In.CopyVolume(ctx, name, out); err == nil {
 		err = out.Commit(ctx)
 	}
 	return members, size, err
-}
-
-// healedVolume is a volume that was healed from its parity.
-type healedVolume struct {
-	*volume.Volume
-	size int64
 }
 
 // nowhere takes what is healed of the parity itself: it stays as it is.
@@ -75,64 +64,96 @@ type nowhere struct{}
 
 func (nowhere) WriteAt(p []byte, _ int64) (int, error) { return len(p), nil }
 
-// healVolume writes a volume to the sink, healed from the file of parity beside it. It returns nil if there is none, or if that
-// cannot heal everything.
-func (v *repairer) healVolume(ctx context.Context, name string, out *fileio.Sink) (*healedVolume, error) {
-	beside, err := v.run.In.Open(ctx, name+parity.Suffix)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+// healVolume writes the volume as it was, healed from the file of parity beside it or the one that --parity names. healed is false
+// if there is none, or if that cannot heal everything.
+func (v *repairer) healVolume(ctx context.Context, name string) (members, size int64, healed bool, err error) {
+	at := cmp.Or(v.parity, volumes.ParityName(name))
+	beside, err := v.run.In.Open(ctx, at)
+	if errors.Is(err, fs.ErrNotExist) && v.parity == "" {
+		return 0, 0, false, nil
 	}
 	if err != nil {
-		return nil, err
+		return 0, 0, false, fmt.Errorf("%s: %w", terminal.ShowName(at), err)
 	}
 	defer beside.Close()
 	in, err := v.run.In.Open(ctx, name)
 	if err != nil {
-		return nil, err
+		return 0, 0, false, err
 	}
 	defer in.Close()
-	cannot := func(why string) (*healedVolume, error) {
-		v.run.Term.Message("warning: %s: %s; the index is made from the volume alone", terminal.ShowName(name+parity.Suffix), why)
-		return nil, nil
+	cannot := func(why string) (members, size int64, healed bool, err error) {
+		v.run.Term.Message("warning: %s: %s; the index is made from the volume alone", terminal.ShowName(at), why)
+		return 0, 0, false, nil
 	}
-	set, err := parity.FindBeside(ctx, in.R, in.Size, beside.R, beside.Size, &parity.Options{Workers: v.run.Limits.Workers, Memory: v.run.Limits.BlockMemory()})
-	if errors.Is(err, archive.ErrCorrupt) {
+	o := &parity.Options{Workers: v.run.Limits.Workers, Memory: v.run.Limits.BlockMemory()}
+	set, err := parity.FindBeside(ctx, in.R, in.Size, beside.R, beside.Size, o)
+	switch {
+	case errors.Is(err, archive.ErrCorrupt):
 		return cannot(terminal.WithoutPackages(err.Error()))
-	}
-	if err != nil {
-		return nil, err
-	}
-	if set == nil {
+	case err != nil:
+		return 0, 0, false, err
+	case set == nil:
 		return cannot("no record of the parity is intact")
 	}
-	rep, err := set.Check(ctx)
+	// The volume is copied first: it may be in a store, and is then received once.
+	out, err := v.run.Target(v.run.Dest.Name, nil).Sink(ctx)
 	if err != nil {
-		return nil, err
+		return 0, 0, false, err
+	}
+	defer out.Abort()
+	dst := out.File()
+	if err = copyReadable(fileio.CtxWriter{Ctx: ctx, W: out}, in.R, min(in.Size, set.Off)); err == nil && in.Size < set.Off {
+		err = dst.Truncate(set.Off)
+	}
+	if err == nil {
+		set, err = parity.FindBeside(ctx, dst, set.Off, beside.R, beside.Size, o)
+	}
+	if err != nil {
+		return 0, 0, false, err
+	}
+	rep, err := set.Heal(ctx, set.Besides(dst, nowhere{}))
+	if err != nil {
+		return 0, 0, false, err
 	}
 	if !rep.Healable() {
 		return cannot("the volume has more damage than the parity heals, or is another one")
 	}
-	dst := out.File()
-	if _, err := io.Copy(fileio.CtxWriter{Ctx: ctx, W: out}, io.NewSectionReader(in.R, 0, min(in.Size, set.Off))); err != nil {
-		return nil, err
-	}
-	if in.Size < set.Off {
-		if err := dst.Truncate(set.Off); err != nil {
-			return nil, err
-		}
-	}
-	if rep, err = set.Heal(ctx, set.Besides(dst, nowhere{})); err != nil {
-		return nil, err
-	}
 	back, err := volume.Open(ctx, dst, set.Off)
 	if err == nil {
+		defer back.Close()
 		err = back.Check(ctx)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("healed from %s: %w", terminal.ShowName(name+parity.Suffix), err)
+		return 0, 0, false, fmt.Errorf("healed from %s: %w", terminal.ShowName(at), err)
 	}
 	if rep.BadPieces > 0 {
 		v.run.Term.Message("%s: %s of %d bytes healed from its parity", terminal.ShowName(name), display.Count(rep.BadPieces, "piece"), set.Piece)
 	}
-	return &healedVolume{back, set.Off}, nil
+	return back.Len(), set.Off, true, out.Commit(ctx)
+}
+
+// copyReadable copies size bytes, with zeros for sectors that the disk cannot read.
+func copyReadable(w io.Writer, r io.ReaderAt, size int64) error {
+	const sector = 4096
+	buf := make([]byte, 1<<20)
+	for off := int64(0); off < size; {
+		b := buf[:min(int64(len(buf)), size-off)]
+		if err := ioat.ReadFull(r, b, off); ioat.Unreadable(err) {
+			for at := 0; at < len(b); at += sector {
+				part := b[at:min(at+sector, len(b))]
+				if err := ioat.ReadFull(r, part, off+int64(at)); ioat.Unreadable(err) {
+					clear(part)
+				} else if err != nil {
+					return err
+				}
+			}
+		} else if err != nil {
+			return err
+		}
+		if _, err := w.Write(b); err != nil {
+			return err
+		}
+		off += int64(len(b))
+	}
+	return nil
 }

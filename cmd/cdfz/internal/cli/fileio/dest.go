@@ -16,6 +16,8 @@ type Dest struct {
 	IsArg bool
 	// ToObjects is set by verbs that take the URL of an object.
 	ToObjects bool
+	// Beside is set by verbs whose targets, without a name, lie beside their FILEs, also in stores.
+	Beside bool
 }
 
 // IsStdout reports whether it is standard output.

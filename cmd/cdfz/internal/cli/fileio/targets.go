@@ -42,7 +42,7 @@ func (t *Targets) Check(args []string) error {
 	if err := t.dest.CheckURL(); err != nil {
 		return err
 	}
-	if i := slices.IndexFunc(args, s3.IsPrefix); i >= 0 && t.dest.Name == "" {
+	if i := slices.IndexFunc(args, s3.IsPrefix); i >= 0 && t.dest.Name == "" && !t.dest.Beside {
 		return terminal.Hinted(fmt.Errorf("%s: the targets of its objects have no place", terminal.ShowName(args[i])), "%sDIR%c names it", t.dest.flag(), filepath.Separator)
 	}
 	switch {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cdfz-format/cdfz/archive/parity"
 	"github.com/cdfz-format/cdfz/archive/volume"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
@@ -52,6 +53,15 @@ type Sum struct {
 	Members int64 `json:"members"`
 	Volumes int64 `json:"volumes"`
 	Size    int64 `json:"size"`
+	Parity  int64 `json:"parity_size,omitempty"` // bytes beside volumes
+}
+
+// Text returns the sum as the last line of a run has it.
+func (s *Sum) Text() string {
+	if s.Parity == 0 {
+		return display.Size(s.Size)
+	}
+	return display.Size(s.Size) + " and " + display.Size(s.Parity) + " of parity"
 }
 
 // Member is what is added to a volume.
@@ -94,6 +104,10 @@ type readBack interface {
 type Options struct {
 	Size int64     // bytes of a volume, at most; 0: any
 	Time time.Time // of packing, zero for now
+	// Parity is the share of parity that a volume gets beside it, 0 for none.
+	Parity parity.Share
+	// Verified is set if the members are archives that this run has verified, and files that it has read back.
+	Verified bool
 	// ReadOnly is set if no volume is written.
 	ReadOnly bool
 }
@@ -120,12 +134,21 @@ func New(ctx context.Context, run *cli.Run, o Options) (*Writer, error) {
 		}
 	}
 	for _, name := range w.Earlier.Names() {
-		number, ok := strings.CutPrefix(strings.TrimSuffix(name, volume.Suffix), w.prefix())
-		if n, err := strconv.Atoi(number); ok && err == nil && n >= w.next {
+		if n, ok := w.numberOf(name); ok && n >= w.next {
 			w.next = n + 1
 		}
 	}
+	if !o.ReadOnly {
+		w.protectEarlier(ctx)
+	}
 	return w, nil
+}
+
+// numberOf returns the number of a volume of the series that the run writes in a folder.
+func (o *Writer) numberOf(base string) (n int, ok bool) {
+	number, ok := strings.CutPrefix(strings.TrimSuffix(base, volume.Suffix), o.prefix())
+	n, err := strconv.Atoi(number)
+	return n, ok && err == nil
 }
 
 // Close discards a volume that is not complete, and closes the earlier ones.
@@ -341,9 +364,6 @@ func (o *Writer) Finish(ctx context.Context) error {
 	clear(o.first)
 	o.Sum.Volumes++
 	o.Sum.Size += size
-	if o.Complete != nil {
-		o.Complete(o.name)
-	}
 	switch {
 	case o.run.Dest.IsStdout():
 	case o.run.Term.JSON:
@@ -354,6 +374,10 @@ func (o *Writer) Finish(ctx context.Context) error {
 		}{terminal.ReportName(o.name), members, size})
 	default:
 		o.run.Term.Report("%s: %s, %s", terminal.ShowTarget(o.name), display.Count(members, "member"), display.Size(size))
+	}
+	o.protect(ctx, o.name, o.o.Verified)
+	if o.Complete != nil {
+		o.Complete(o.name)
 	}
 	return nil
 }
