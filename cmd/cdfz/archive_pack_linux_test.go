@@ -54,6 +54,19 @@ func TestArchivePackWhole(t *testing.T) {
 		r.does(append(pack, "-j", "1", "-o", "vol1/", "data")...)
 		require.True(t, volumes("vol/") == volumes("vol1/"))
 
+		// A copy of the volumes is a tree of archives and other files, and so is one of a single volume that has everything. What is
+		// missing of the tree is no complete copy.
+		r.does("copy", "-q", "vol/", "copied/")
+		packsTree(t, r, "data", "copied/", "back4/")
+		r.does("pack", "-q", "-o", "all.tar", "copied/")
+		r.does("copy", "-q", "all.tar", "copied2/")
+		packsTree(t, r, "data", "copied2/", "back5/")
+		out, code = r.command("sh", "-c", "mkdir part && cp -p vol/0001.tar $(ls vol/*.tar | tail -n 1) part/")
+		require.Zero(t, code, out)
+		out, code = r.command("cdfz", "copy", "-q", "part/", "copied3/")
+		require.Equal(t, 1, code, out)
+		require.Contains(t, out, "the tree file lists it, but ")
+
 		// Again: nothing is done.
 		before := volumes("vol/")
 		out = r.does("archive", "--whole", "--pack", "64K", "-o", "vol/", "data")

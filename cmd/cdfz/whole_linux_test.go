@@ -380,6 +380,16 @@ func TestWholeStore(t *testing.T) {
 	s.done("restore", "-q", "-o", "back2/", "copied/")
 	r.same("data", "back2")
 
+	// So do copies of volumes, in a store and on a disk.
+	s.done("pack", "-q", "--size", "64K", "-o", "s3://bucket/vol/", "copied/")
+	s.done("copy", "-q", "s3://bucket/vol/", "unpacked/")
+	s.done("verify", "-q", "--against", "data", "unpacked/")
+	s.done("restore", "-q", "-o", "back3/", "unpacked/")
+	r.same("data", "back3")
+	s.done("copy", "-q", "s3://bucket/vol/", "s3://bucket/unpacked/")
+	s.done("restore", "-q", "-o", "back4/", "s3://bucket/unpacked/")
+	r.same("data", "back4")
+
 	// The catalogue has files of every kind.
 	s.done("catalogue", "-q", "-o", "cat.parquet", "s3://bucket/run7/")
 	found := func(catalogue string, args ...string) []string {

@@ -87,16 +87,16 @@ func (l *Limits) SetStore(f *os.File) {
 	}
 	at := Limits{Fresh: true}
 	if l.Copy != nil {
-		at.Copy = l.Copy.listable()
+		at.Copy = l.Copy.Listable()
 	}
 	for _, r := range l.Others {
-		at.Others = append(at.Others, r.listable())
+		at.Others = append(at.Others, r.Listable())
 	}
 	at.set(f, 0o777)
 }
 
-// listable returns the rights of a folder for those who may read a file.
-func (r *Rights) listable() *Rights {
+// Listable returns the rights of a folder for those who may read a file.
+func (r *Rights) Listable() *Rights {
 	const read perm = 4
 	folder := func(p perm) perm {
 		if p&read == 0 {

@@ -66,7 +66,7 @@ func (p *packs) check(v *archiver) error {
 	case !p.on() && !p.o.Time.IsZero():
 		return errors.New("--pack-time: expected --pack too")
 	case !p.on() && p.o.Parity > 0:
-		return terminal.Hinted(errors.New("--pack-parity: expected --pack too"), "--parity P% is parity of each archive")
+		return terminal.Hinted(errors.New("--pack-parity: expected --pack too"), "--parity P%% is parity of each archive")
 	case !p.on():
 		return nil
 	case v.run.Dest.Name == "":

@@ -21,6 +21,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/report"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/treefile"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 	"github.com/cdfz-format/cdfz/internal/s3"
 )
@@ -74,10 +75,10 @@ where no option changes them. Blocks that stay the same are copied as they are s
 decompressing and compressing them. --preset replaces the filters of all variables
 without -F.
 
-IN may be a folder, or the prefix s3://BUCKET/PREFIX/ of a store. Then all archives in it are copied
+IN may be a folder, the prefix s3://BUCKET/PREFIX/ of a store, or a volume. Then all archives in it are copied
 to the same places below OUT, a folder or prefix. OUT may be s3://BUCKET/KEY, too.
 
-Of a folder that archive --whole has made, other files, links and the tree file are copied, too.
+Of a folder that archive --whole has made, and of volumes of such, other files, links and the tree file are copied, too.
 
 With --files-from LIST, OUT is a folder. Archives are copied to archives and classic files to
 classic files, unless --to says otherwise. An OUT that exists is an error of that file, and the
@@ -108,7 +109,7 @@ run goes on.
 		},
 		ValidArgsFunction: cli.CompleteFile,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := v.check(args); err != nil {
+			if err := v.check(cmd.Context(), args); err != nil {
 				return err
 			}
 			v.opts.Workers, v.opts.Memory = run.Limits.Coders(), run.Limits.BlockMemory()
@@ -140,7 +141,7 @@ run goes on.
 }
 
 // check checks the command line.
-func (v *copier) check(args []string) error {
+func (v *copier) check(ctx context.Context, args []string) error {
 	if err := v.specs.Parse(); err != nil {
 		return err
 	}
@@ -148,7 +149,7 @@ func (v *copier) check(args []string) error {
 	if v.run.Dest.Name == "" {
 		return errors.New("expected OUT, found an empty name")
 	}
-	tree := v.run.Select.From == "" && isTree(args[0])
+	tree := v.run.Select.From == "" && (isTree(args[0]) || v.run.Finder.IsVolume(ctx, fileio.File{Name: args[0]}))
 	v.many = v.run.Select.From != "" || tree
 	if tree {
 		if !v.run.Dest.IsDir() {
@@ -246,12 +247,13 @@ func (v *copier) all(ctx context.Context, args []string) {
 		}
 	}
 	v.run.Each(ctx, files, func(j *cli.Job) error {
-		if e := t.plain(j.Name); e != nil {
+		if e := t.found(j.Name); e != nil && e.Kind == treefile.Plain {
 			return v.copyPlain(ctx, j, e)
 		}
 		return v.one(ctx, j)
 	}, v.run.Term.FailFile)
-	if t != nil {
+	if t != nil && ctx.Err() == nil {
+		t.missing(v)
 		t.rest(ctx, v, args[0])
 	}
 }

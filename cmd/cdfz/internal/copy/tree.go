@@ -27,7 +27,8 @@ const toPlain copyKind = "plain"
 // tree is the whole tree that IN is, or is a part of.
 type tree struct {
 	*fileio.TreeOf
-	part *treefile.Tree // what is copied, with paths below IN
+	part *treefile.Tree  // what is copied, with paths below IN
+	met  map[string]bool // paths of files of it that were found
 }
 
 // findTree finds the tree file of IN. Copies as classic files have none.
@@ -35,11 +36,11 @@ func (v *copier) findTree(ctx context.Context, args []string) (*tree, error) {
 	if v.to == toClassic || len(args) != 1 {
 		return nil, nil
 	}
-	of, err := fileio.FindTree(ctx, args[0])
+	of, err := v.run.Finder.FindTree(ctx, args[0])
 	if of == nil || err != nil {
 		return nil, err
 	}
-	t := &tree{TreeOf: of}
+	t := &tree{TreeOf: of, met: map[string]bool{}}
 	t.part, err = treefile.New(t.entries(v.run.Select.Chooses))
 	t.part.ByStored("")
 	return t, err
@@ -49,7 +50,7 @@ func (v *copier) findTree(ctx context.Context, args []string) (*tree, error) {
 func (t *tree) entries(chosen func(rel string) bool) (list []treefile.Entry) {
 	now := map[string]string{} // paths of files here
 	for _, e := range t.Tree.Entries() {
-		if !t.Has(e.Path) {
+		if !t.Holds(&e) {
 			continue
 		}
 		was := e.Path
@@ -60,7 +61,7 @@ func (t *tree) entries(chosen func(rel string) bool) (list []treefile.Entry) {
 				e.Path, e.To = t.Inner(was), to
 				list = append(list, e)
 				continue
-			case t.Has(e.To): // it is not chosen
+			case t.Holds(t.Tree.Find(e.To)): // it is not chosen
 				continue
 			}
 			was = e.To
@@ -105,30 +106,39 @@ func (t *tree) selects(e fileio.Entry) (string, error) {
 	return fileio.Archives(e)
 }
 
-// plain returns the entry of a file that is kept as it is, or nil.
-func (t *tree) plain(name string) *treefile.Entry {
-	if t != nil {
-		if e := t.part.ByStored(t.inner(name)); e != nil && e.Kind == treefile.Plain {
-			return e
-		}
+// found returns the entry of a file that is at work, or nil.
+func (t *tree) found(name string) *treefile.Entry {
+	if t == nil {
+		return nil
 	}
-	return nil
+	e := t.part.ByStored(t.inner(name))
+	if e != nil {
+		t.met[e.Path] = true
+	}
+	return e
 }
 
 // write writes the tree file of the copy, before the files.
 func (t *tree) write(ctx context.Context, v *copier) error {
-	var rights func(*os.File)
-	if !s3.IsURL(t.Folder) {
-		var err error
-		if rights, err = v.run.Targets.RightsLike(fileio.TreePath(t.Folder)); err != nil {
-			return err
-		}
+	rights, err := v.run.Targets.RightsLikeTree(t.TreeOf)
+	if err != nil {
+		return err
 	}
-	_, err := v.run.Targets.UpdateTree(ctx, rights, func(old *treefile.Tree) (*treefile.Tree, error) {
+	_, err = v.run.Targets.UpdateTree(ctx, rights, func(old *treefile.Tree) (*treefile.Tree, error) {
 		merged, _, err := old.Merge(slices.Clone(t.part.Entries()))
 		return merged, err
 	})
 	return err
+}
+
+// missing reports files that the tree file lists, and that were not found.
+func (t *tree) missing(v *copier) {
+	for i := range t.part.Entries() {
+		e := &t.part.Entries()[i]
+		if (e.Kind == treefile.Archive || e.Kind == treefile.Plain) && !t.met[e.Path] {
+			v.run.Term.FailFile(terminal.ShowName(t.NameOf(e.Path)), fmt.Errorf("the tree file lists it, but %s is missing", terminal.ShowName(t.NameOf(e.Stored()))))
+		}
+	}
 }
 
 // rest makes the folders and the links of the copy, where it can have these, and sets the times of folders.
@@ -144,7 +154,10 @@ func (t *tree) rest(ctx context.Context, v *copier, source string) {
 		var err error
 		switch e.Kind {
 		case treefile.Folder:
-			if !s3.IsURL(source) {
+			switch {
+			case t.InVolumes():
+				err = v.run.Targets.MakeFolder(e.Path, "")
+			case !s3.IsURL(source):
 				err = v.run.Targets.MakeFolder(e.Path, filepath.Join(source, filepath.FromSlash(e.Path)))
 			}
 		case treefile.Link:
@@ -165,6 +178,9 @@ func (t *tree) rest(ctx context.Context, v *copier, source string) {
 	for i := range slices.Backward(t.part.Entries()) {
 		if e := &t.part.Entries()[i]; e.Kind == treefile.Folder {
 			v.run.Targets.SetFolder(e)
+			if t.InVolumes() && e.Path != "." {
+				v.run.Targets.SetFolderRights(t.TreeOf, e)
+			}
 		}
 	}
 }

@@ -80,7 +80,7 @@ func (p *prefix) send(ctx context.Context, page []s3.Object) error {
 		}
 		j := below(p.url, o.Rel)
 		j.Size, j.Modified, j.ETag, j.N, j.empty = o.Size, o.Modified, o.ETag, p.n, o.Size == 0
-		if p.f.isVolume(ctx, j) {
+		if p.f.IsVolume(ctx, j) {
 			p.volumes[path.Dir(o.Rel)] = append(p.volumes[path.Dir(o.Rel)], j)
 			continue
 		}

@@ -44,7 +44,7 @@ func (f *Finder) FindTree(ctx context.Context, file string) (*TreeOf, error) {
 	}
 	n := f.targets.in
 	in, dir, one := &Volumes{n: n}, file, false
-	if j := (File{Name: file}); f.isVolume(ctx, j) {
+	if j := (File{Name: file}); f.IsVolume(ctx, j) {
 		i, err := n.useVolume(ctx, j)
 		if err != nil {
 			return nil, nil // the run reports it
@@ -64,15 +64,23 @@ func (f *Finder) FindTree(ctx context.Context, file string) (*TreeOf, error) {
 	}
 	t.ByStored("")
 	of = &TreeOf{Tree: t, Folder: dir, Below: ".", file: file, volumes: true, oneOfSeveral: one && hasOthers(file), links: map[string]string{}}
+	for _, i := range in.list {
+		of.in = append(of.in, i.Key)
+	}
+	if of.oneOfSeveral {
+		of.members = map[string]bool{}
+		for e, err := range in.list[0].Value.Members(ctx, "") {
+			if err != nil {
+				return nil, err
+			}
+			of.members[e.Path] = true
+		}
+	}
 	for _, e := range t.Entries() {
 		if e.Kind != treefile.Link && e.Kind != treefile.HardLink {
 			continue
 		}
-		at := e.Placed()
-		if e.Kind == treefile.HardLink && t.Find(e.To).Kind == treefile.Archive {
-			at += treefile.Suffix
-		}
-		paths, err := in.Paths(ctx, at)
+		paths, err := in.Paths(ctx, of.memberOf(&e))
 		if err != nil {
 			return nil, err
 		}
@@ -82,6 +90,25 @@ func (f *Finder) FindTree(ctx context.Context, file string) (*TreeOf, error) {
 	}
 	return of, nil
 }
+
+// memberOf returns the path of the member of volumes that an entry is.
+func (t *TreeOf) memberOf(e *treefile.Entry) string {
+	switch {
+	case e.Kind == treefile.HardLink && t.Tree.Find(e.To).Kind == treefile.Archive:
+		return e.Placed() + treefile.Suffix
+	case e.Kind == treefile.Archive || e.Kind == treefile.Plain:
+		return e.Stored()
+	}
+	return e.Placed()
+}
+
+// Holds reports whether the FILE has what an entry is: one volume of several may hold a part of the tree alone.
+func (t *TreeOf) Holds(e *treefile.Entry) bool {
+	return t.Has(e.Path) && (t.members == nil || e.Path == "." || t.members[t.memberOf(e)])
+}
+
+// InVolumes reports whether the tree is in volumes.
+func (t *TreeOf) InVolumes() bool { return t.volumes }
 
 // Tree returns the tree that volumes have which were packed until a time, the zero time for all, or nil. It is that of the
 // last volume with a tree file. Shards write theirs at the same time: of each, the last one counts.

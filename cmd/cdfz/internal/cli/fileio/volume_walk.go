@@ -158,9 +158,9 @@ func (m *membersOf) fileOf(ctx context.Context, e *volume.Entry, damage error) (
 	return j, true, nil
 }
 
-// isVolume reports whether a file is a volume, which a walk takes for a folder. One that cannot be read is, if it is named
+// IsVolume reports whether a file is a volume, which a walk takes for a folder. One that cannot be read is, if it is named
 // so: its error is reported.
-func (f *Finder) isVolume(ctx context.Context, j File) bool {
+func (f *Finder) IsVolume(ctx context.Context, j File) bool {
 	name, _, _ := strings.Cut(j.Name, "?")
 	if f.NoVolumes || path.Ext(name) != volume.Suffix || j.Name == terminal.StdinName {
 		return false

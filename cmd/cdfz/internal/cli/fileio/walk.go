@@ -236,7 +236,7 @@ func (f *Finder) Find(ctx context.Context, args []string, pred Pred, failed func
 			if err == nil {
 				j.Size, j.Modified = st.Size(), st.ModTime()
 			}
-			if f.isVolume(ctx, j) {
+			if f.IsVolume(ctx, j) {
 				out.Folders = true
 				f.addVolumes(ctx, []File{j}, "", true, pred, failed, &out)
 				continue
@@ -302,7 +302,7 @@ func (f *Finder) walk(ctx context.Context, t *tree, rel string, n int, pred Pred
 	for _, is := range list {
 		name := t.name(is.rel)
 		if is.volume {
-			if j := (File{Name: name, Rel: is.rel, Size: is.size, N: n, tree: t}); f.isVolume(ctx, j) {
+			if j := (File{Name: name, Rel: is.rel, Size: is.size, N: n, tree: t}); f.IsVolume(ctx, j) {
 				volumes = append(volumes, j)
 				continue
 			}

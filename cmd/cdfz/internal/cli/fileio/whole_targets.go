@@ -148,13 +148,53 @@ func (t *Targets) RightsOfAll(rights []*access.Rights, folder string) func(*os.F
 	return l.Set
 }
 
-// RightsLike returns what sets the rights of a copy of a file.
-func (t *Targets) RightsLike(file string) (func(*os.File), error) {
+// RightsLikeTree returns what sets the rights of a copy of the tree file of a tree: nobody may read it who may not read that file, or
+// the volumes in which the tree is. It is nil if that is in a store.
+func (t *Targets) RightsLikeTree(of *TreeOf) (func(*os.File), error) {
+	if remote.IsURL(of.Folder) {
+		return nil, nil
+	}
+	if of.volumes {
+		rights, err := of.rights()
+		return t.RightsOfAll(rights, folderOf(of.in[0])), err
+	}
+	file := TreePath(of.Folder)
 	r, err := access.OfPath(file)
 	if err != nil {
 		return nil, err
 	}
 	return t.RightsOfAll([]*access.Rights{r}, folderOf(file)), nil
+}
+
+// rights returns the rights of the volumes in which a tree is.
+func (t *TreeOf) rights() (list []*access.Rights, err error) {
+	for _, name := range t.in {
+		if remote.IsURL(name) {
+			continue
+		}
+		r, err := access.OfPath(name)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, r)
+	}
+	return list, nil
+}
+
+// SetFolderRights gives a folder below -o DIR/ the rights that a tree in volumes lists, for those who may read these. Its owner may do
+// all: a later run adds files to it.
+func (t *Targets) SetFolderRights(of *TreeOf, e *treefile.Entry) {
+	others, err := of.rights()
+	if err != nil {
+		return // only its owner may use it
+	}
+	for i, r := range others {
+		others[i] = r.Listable()
+	}
+	name := filepath.Join(t.dest.Name, filepath.FromSlash(e.Path)) + string(filepath.Separator)
+	acl, preset := e.Xattrs["system.posix_acl_access"], e.Xattrs["system.posix_acl_default"]
+	l := &access.Limits{Copy: access.Recorded(e.UID, e.GID, e.Mode|access.PrivateFolder, acl, preset), Others: others}
+	t.Change(name, func(f *os.File) { l.SetRecorded(f) }, e.Modified)
 }
 
 // WritePlain writes a file that was kept as it is to a target, and commits that if the bytes are those that the tree file

@@ -20,8 +20,10 @@ type TreeOf struct {
 	Folder string // that has the tree file
 	Below  string // path of the FILE below it, with slashes, or "."
 
-	file    string // the FILE
-	volumes bool   // the tree is in volumes
+	file    string          // the FILE
+	volumes bool            // the tree is in volumes
+	in      []string        // the paths or URLs of these
+	members map[string]bool // of one volume of several, by path; nil for all others
 	// oneOfSeveral is set if the FILE is one volume, beside which others may hold the rest.
 	oneOfSeveral bool
 	// links are the names of the current states of links and further names in volumes, by path.
