@@ -1,54 +1,70 @@
-// Sizes and speed of the package beside zarrita with blosc, on the same data. Times are those of the processor, of one
-// thread.
+// Sizes and speed of the package beside zarrita with blosc, on the same data, as the tables of docs/javascript.md. Times are
+// those of the processor, of one thread, the least of three, so that other work on the machine counts little; only the last
+// column is by the clock.
 //
-//   node bench/bench.mjs CDFZ FILE.nc…
+//   node js/bench/bench.mjs CDFZ [FILE.nc…]
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import os from "node:os";
 import { basename, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import * as zarr from "zarrita";
-import { open } from "../src/index.js";
+import { inflateRaw } from "../src/inflate.js";
+import { compile } from "../src/lorenz.js";
+import wasm from "../src/lorenz_wasm.js";
+import { open } from "../src/node.js";
 
-const [cdfz, ...files] = process.argv.slice(2);
-const dir = mkdtempSync(join(tmpdir(), "cdfz-bench-"));
+const ferret = "/usr/share/ferret-vis/data/"; // Debian's package ferret-datasets
+const [cdfz, ...given] = process.argv.slice(2);
+const files = given.length > 0 ? given : ["coads_climatology.cdf", "levitus_climatology.cdf", "monthly_navy_winds.cdf", "ocean_atlas_subset.nc"].map((f) => ferret + f);
+const presets = ["fast", "default", "portable"];
+const dir = mkdtempSync(join(os.tmpdir(), "cdfz-bench-"));
 const used = () => process.cpuUsage().user / 1e3; // ms
 const size = (path) => (statSync(path).isDirectory() ? readdirSync(path).reduce((n, f) => n + size(join(path, f)), 0) : statSync(path).size);
 
-// best returns the least time of some runs.
-async function best(runs, f) {
+// best returns the least time of three runs, by a clock.
+async function best(f, clock = used) {
   let least = Infinity;
-  for (let i = 0; i < runs; i++) {
-    const start = used();
+  for (let i = 0; i < 3; i++) {
+    const start = clock();
     await f();
-    least = Math.min(least, used() - start);
+    least = Math.min(least, clock() - start);
   }
   return least;
 }
 
-const src = new URL("../src/", import.meta.url).pathname, vendor = new URL("../vendor/", import.meta.url).pathname;
-const modules = [...readdirSync(src).filter((f) => f.endsWith(".js")).map((f) => join(src, f)), join(vendor, "fzstd.js")].map((f) => readFileSync(f));
-const kB = (n) => (n / 1000).toFixed(1);
-console.log(`modules: ${kB(modules.reduce((n, b) => n + b.length, 0))} kB, each gzipped ${kB(modules.reduce((n, b) => n + gzipSync(b, { level: 9 }).length, 0))} kB`);
+const start = used();
+await compile();
+const compiled = used() - start;
 
+const kB = (list) => Math.round(list.reduce((n, b) => n + b.length, 0) / 1000);
+const gzipped = (list) => kB(list.map((b) => gzipSync(b, { level: 9 })));
+const line = (...cells) => console.log(`| ${cells.join(" | ")} |`);
+
+const src = new URL("../src/", import.meta.url).pathname;
+const modules = [...readdirSync(src).filter((f) => f.endsWith(".js") && !/node/.test(f)).map((f) => join(src, f)), join(src, "../vendor/fzstd.js")].map((f) => readFileSync(f));
+const decoder = [inflateRaw(new Uint8Array(Buffer.from(wasm, "base64")), 1 << 20, "lorenz.wasm")];
+line("", "kB", "gzipped");
+line("the decoder as WebAssembly", kB(decoder), gzipped(decoder));
+line("all modules, the decoder in base64 included", kB(modules), gzipped(modules));
+console.log();
+
+const rows = new Map(); // of each: bytes stored, ms to open, ms of one thread to read, ms of all by the clock, bytes read
+const add = (what, ...numbers) => rows.set(what, numbers.map((n, i) => n + (rows.get(what)?.[i] ?? 0)));
 try {
-  const rows = { "archive, default": [0, 0, 0, 0], "archive, portable": [0, 0, 0, 0], "zarrita, blosc with zstd": [0, 0, 0, 0] };
   for (const file of files) {
     const name = basename(file);
-    for (const preset of ["default", "portable"]) {
+    for (const preset of presets) {
       const out = join(dir, `${name}.${preset}.cdfz`);
       execFileSync(cdfz, ["archive", "-q", "--preset", preset, "-o", out, file], { stdio: "ignore" });
       const bytes = new Uint8Array(readFileSync(out));
-      const row = rows[`archive, ${preset}`];
-      row[0] += bytes.length;
-      row[1] += await best(3, () => open(bytes));
       let n = 0;
-      row[3] += await best(3, async () => {
-        const a = await open(bytes, { cache: 0 });
+      const all = (options) => async () => {
+        const a = await open(bytes, { cache: 0, ...options });
         n = 0;
         for (const v of a.variables) if (v.type !== "char") n += (await v.get()).data.byteLength;
-      });
-      row[2] += n;
+      };
+      add(`archive, preset \`${preset}\``, bytes.length, await best(() => open(bytes)), await best(all({ workers: false })), await best(all(), () => performance.now()), n);
     }
     const out = join(dir, `${name}.zarr`);
     execFileSync(cdfz, ["export", "-q", file, "-o", out], { stdio: "ignore" });
@@ -57,11 +73,7 @@ try {
       if (!read.has(key)) read.set(key, existsSync(out + key) ? new Uint8Array(readFileSync(out + key)) : undefined);
       return read.get(key);
     } };
-    const row = rows["zarrita, blosc with zstd"];
-    row[0] += size(out);
     const begin = async () => zarr.withConsolidatedMetadata(store);
-    await begin();
-    row[1] += await best(3, begin);
     let n = 0;
     const all = async () => {
       const s = await begin();
@@ -74,12 +86,14 @@ try {
         n += got.data?.byteLength ?? 8;
       }
     };
-    row[3] += await best(3, all);
-    row[2] += n;
+    await begin();
+    add("Zarr of `cdfz export` (shuffle, zstd in blosc), zarrita 0.7.5", size(out), await best(begin), await best(all), await best(all, () => performance.now()), n);
   }
-  for (const [what, [stored, opened, bytes, ms]] of Object.entries(rows)) {
-    console.log(`${what}: ${(stored / 1e6).toFixed(1)} MB, opened in ${(opened / files.length).toFixed(1)} ms, ${(bytes / 1e6).toFixed(1)} MB decoded, ${(bytes / ms / 1e3).toFixed(0)} MB/s`);
+  line("", "stored", "opening", "MB/s of one core", `MB/s by the clock, ${os.availableParallelism()} cores`);
+  for (const [what, [stored, opened, one, clock, bytes]] of rows) {
+    line(what, `${(stored / 1e6).toFixed(1)} MB`, `${(opened / files.length).toFixed(1)} ms`, Math.round(bytes / one / 1e3), Math.round(bytes / clock / 1e3));
   }
+  console.log(`\n${files.length} files, ${(files.reduce((n, f) => n + size(f), 0) / 1e6).toFixed(1)} MB; the decoder is compiled once, in ${compiled.toFixed(0)} ms; node ${process.version}, load ${os.loadavg()[0].toFixed(1)}`);
 } finally {
   rmSync(dir, { recursive: true, force: true });
 }

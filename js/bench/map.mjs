@@ -1,5 +1,6 @@
 // How long the page's maps take: the raster of cells of a view, which stays while values change, and its colours. Times are
-// those of the processor, so that other work on the machine counts little: node js/bench/map.mjs
+// those of the processor, so that other work on the machine counts little. It prints the table of docs/javascript.md:
+// node js/bench/map.mjs
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { fileURLToPath } from "node:url";
@@ -37,12 +38,17 @@ for (let j = 0, c = 0; j < ny; j++) for (let i = 0, a = j * (nx + 1); i < nx; i+
 for (let i = 0; i < starts.length; i++) starts[i] = 3 * i;
 const made = median(() => cells.faces({ lon, lat, corners, starts }), 3);
 const mesh = cells.faces({ lon, lat, corners, starts });
-console.log(`${box.w} x ${box.h} pixels; ${grid.n} cells of a grid, ${mesh.triangles} triangles of a mesh (cut in ${made.toFixed(0)} ms)`);
-for (const name of ["plate", "globe", "mollweide", "north"]) {
+const rows = { "cells of a 360 × 180 grid": [], "10^6 triangles of a mesh": [], "colours of a frame": [] };
+const names = { plate: "longitude and latitude", globe: "globe", mollweide: "Mollweide", north: "polar" };
+for (const name of Object.keys(names)) {
   const p = projection.make(name, projection.whole(name), box);
-  const times = [grid, mesh].map((geo) => {
-    const data = Float32Array.from({ length: geo.n }, (_, i) => Math.sin(i / 100));
-    return [median(() => geo.raster(raster, box, p)), median(() => paint.image(canvas, box, raster, data, colours, null))].map((t) => t.toFixed(1));
-  });
-  console.log(`${name}: grid ${times[0][0]} ms, mesh ${times[1][0]} ms, colours ${times[0][1]} and ${times[1][1]} ms`);
+  const [ofGrid, ofMesh] = [grid, mesh].map((geo) => median(() => geo.raster(raster, box, p)));
+  const data = Float32Array.from({ length: grid.n }, (_, i) => Math.sin(i / 100));
+  grid.raster(raster, box, p);
+  const ofColours = median(() => paint.image(canvas, box, raster, data, colours, null));
+  [ofGrid, ofMesh, ofColours].forEach((ms, i) => Object.values(rows)[i].push(Math.round(ms)));
 }
+const line = (...cells) => console.log(`| ${cells.join(" | ")} |`);
+line("", ...Object.values(names));
+for (const [what, times] of Object.entries(rows)) line(what, ...times);
+console.log(`\nA mesh of ${mesh.triangles} triangles is cut in ${made.toFixed(0)} ms; ${box.w} × ${box.h} pixels, node ${process.version}`);
