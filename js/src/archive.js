@@ -1,11 +1,11 @@
 // Archives: the container, blocks, and the values of variables (sections 3 to 12).
 import { Cache } from "./cache.js";
 import { crc32, littleEndian, swapped, text, utf8, view } from "./bytes.js";
-import { ChangedError, DamageError, need, UnsupportedError } from "./errors.js";
+import { DamageError, need, UnsupportedError } from "./errors.js";
 import { inflateRaw } from "./inflate.js";
 import { safe } from "./json.js";
 import { arrayType, parse, sizes } from "./netcdf.js";
-import { compare, maxHeader, parseManifest, parsePlan } from "./plan.js";
+import { compare, parseManifest, parsePlan } from "./plan.js";
 import { run } from "./pool.js";
 import { Gather, neededBlocks, resolve } from "./selection.js";
 import * as sources from "./source.js";
@@ -37,6 +37,30 @@ function kindOf(b) {
   if (s === "\x89HDF\r\n\x1a\n") return "it is a netCDF-4 (HDF5) file";
   if (s.startsWith("<")) return "it is a page of text";
   return b.length === 0 ? "it is empty" : "";
+}
+
+// Ended is what reading is for others who wait for it when the signal of the reader who began it ends it.
+class Ended extends Error {}
+
+// begun returns the promise of a read for others, too.
+const begun = (promise, signal) => promise.catch((e) => {
+  throw signal?.aborted ? new Ended("", { cause: e }) : e;
+});
+
+/**
+ * shared waits for what another reader may have begun to read: promise, or later held(). If that one ended, begin() reads
+ * again, because the signal of another reader is not this one's.
+ */
+async function shared(promise, held, begin, signal) {
+  for (;;) {
+    try {
+      return await promise;
+    } catch (e) {
+      if (!(e instanceof Ended)) throw e;
+      signal?.throwIfAborted();
+      promise = held() ?? begin();
+    }
+  }
 }
 
 /** Archive is an open archive. */
@@ -136,29 +160,19 @@ export class Archive {
   // rows returns the rows of the index of block numbers. A damaged page is an error.
   async rows(numbers, signal) {
     const wanted = [...new Set(numbers.map((n) => Math.floor(n / pageRows)))];
-    const promises = new Map(wanted.map((p) => [p, this.pages.get(p)]));
     const load = (list) => {
       const total = this.plan.blocks;
       const read = this.source.read(list.map((p) => [this.index.off + 32 + p * pageLength, 8 + rowLength * Math.min(pageRows, total - p * pageRows)]), signal);
-      list.forEach((p, i) => promises.set(p, this.pages.set(p, read.then((all) => {
+      return list.map((p, i) => this.pages.set(p, begun(read.then((all) => {
         const v = view(all[i]);
         need(v.getUint32(0, true) === crc32(all[i].subarray(4)) && v.getUint32(4, true) === p % 2 ** 32, `index: page ${p}: wrong checksum or number`);
         return all[i].slice();
-      }))));
+      }), signal)));
     };
+    const promises = new Map(wanted.map((p) => [p, this.pages.get(p)]));
     const missing = wanted.filter((p) => promises.get(p) === undefined);
-    if (missing.length > 0) load(missing);
-    const pages = new Map();
-    for (const p of wanted) {
-      try {
-        pages.set(p, await promises.get(p));
-      } catch (e) {
-        // Another reader's signal is not this one's.
-        if (e.name !== "AbortError" || signal?.aborted) throw e;
-        load([p]);
-        pages.set(p, await promises.get(p));
-      }
-    }
+    if (missing.length > 0) load(missing).forEach((promise, i) => promises.set(missing[i], promise));
+    const pages = new Map(await Promise.all(wanted.map(async (p) => [p, await shared(promises.get(p), () => this.pages.get(p), () => load([p])[0], signal)])));
     return numbers.map((n) => {
       const v = view(pages.get(Math.floor(n / pageRows))), at = 8 + rowLength * (n % pageRows);
       const off = v.getBigUint64(at, true);
@@ -186,16 +200,7 @@ export class Archive {
       }
       if (ours.length > 0) others.push(...this.load(ours, signal));
       const settled = await Promise.allSettled(others.map(async ([one, promise]) => {
-        let bytes;
-        try {
-          bytes = await promise;
-        } catch (e) {
-          // Another reader's signal is not this one's.
-          if (e.name !== "AbortError" || signal?.aborted) throw e;
-          [[, bytes]] = this.load([one], signal);
-          bytes = await bytes;
-        }
-        use(one, bytes);
+        use(one, await shared(promise, () => this.cache.get(one.number), () => this.load([one], signal)[0][1], signal));
       }));
       const failed = settled.find((s) => s.status === "rejected");
       if (failed) throw failed.reason;
@@ -215,7 +220,7 @@ export class Archive {
       return rows.map((row, i) => ({ row, stored: places[i] ? stored[n++] : null }));
     })();
     return list.map((one, i) => {
-      const promise = (async () => {
+      const promise = begun((async () => {
         const { row, stored } = (await read)[i];
         signal?.throwIfAborted();
         try {
@@ -228,7 +233,7 @@ export class Archive {
           if (e instanceof UnsupportedError) throw new UnsupportedError(`block ${one.number}: ${e.message}`, { cause: e });
           throw e;
         }
-      })();
+      })(), signal);
       this.cache.set(one.number, promise);
       return [one, promise];
     });

@@ -116,6 +116,21 @@ test("aborts", async (t) => {
   assert.deepEqual((await same).data, want.data);
 });
 
+test("a reader that ends for a reason of its own does not end others", async (t) => {
+  const bytes = large(t);
+  let hang = false;
+  const a = await open(await server(t, bytes, { answer: () => hang }), { cache: 0 });
+  const v = a.variable("v"), reasons = ["enough", undefined, new Error("gone"), new DOMException("too slow", "TimeoutError")];
+  const want = await (await open(bytes)).variable("v").get();
+  hang = true;
+  const stops = reasons.map(() => new AbortController());
+  const theirs = stops.map((s) => v.get(null, { signal: s.signal }).then(() => assert.fail("it has an answer"), (e) => e));
+  const other = v.get([[2, 5]]);
+  setTimeout(() => { hang = false; stops.forEach((s, i) => s.abort(reasons[i])); }, 50);
+  assert.deepEqual((await Promise.all(theirs)).map(String), ["enough", "AbortError: This operation was aborted", "Error: gone", "TimeoutError: too slow"]);
+  assert.deepEqual((await other).data, want.data.slice(2 * 90 * 180, 5 * 90 * 180));
+});
+
 test("other files", async () => {
   await assert.rejects(open(bytesOf(`${testdata}classic/cdf1_bits.nc`)), (e) => e instanceof UnsupportedError && /classic netCDF file, of which cdfz archive makes an archive/.test(e.message));
   await assert.rejects(open(5), TypeError);
