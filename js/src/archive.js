@@ -363,6 +363,14 @@ export class Archive {
     return out;
   }
 
+  // present returns how many of the row-major bytes of a variable may be in the file: headers may promise any number.
+  present(num) {
+    const h = this.header.vars[num], room = BigInt(this.size) - h.begin;
+    if (this.blocked.has(num) || this.pooled.has(num) || h.bytes === 0n) return Number(h.bytes);
+    const n = room <= 0n ? 0n : !h.record ? room : h.each * ((room + this.header.recsize - 1n) / this.header.recsize);
+    return Number(n < h.bytes ? n : h.bytes);
+  }
+
   /** bytesOf returns bytes of the row-major bytes of a variable, big-endian. */
   async bytesOf(num, off, len, signal) {
     const v = this.blocked.get(num);
@@ -480,8 +488,8 @@ export class Variable {
       });
     } else if (g.length > 0) {
       // Pooled and unblocked variables are short, or their bytes are not compressed apart. They are read in pieces.
-      const piece = 16 << 20;
-      const [low, high] = [g.low[0], g.high[0]];
+      const piece = (16 << 20) / size;
+      const low = g.low[0], high = Math.min(g.high[0], Math.ceil(archive.present(num) / size)); // beyond it are zeros
       for (let p = low; p < high; p += piece) {
         const e = Math.min(high, p + piece);
         g.copy(out, await archive.bytesOf(num, p * size, (e - p) * size, signal), p, e);

@@ -36,7 +36,7 @@ export function checkParams(list) {
   if (list.length === 5 + rank && ((list[4 + rank] & 3) > 2 || list[4 + rank] > 6)) wrong("effort");
   let n = sizes[type];
   const dims = list.slice(4, 4 + rank);
-  if (dims.some((d) => d > 2 ** 30)) wrong("a dimension");
+  if (!dims.every((d) => Number.isInteger(d) && d >= 0 && d <= 2 ** 30)) wrong("a dimension");
   if (dims.includes(0)) return 0;
   for (const d of dims) {
     n *= d;
@@ -59,7 +59,7 @@ export async function decode(list, block, size) {
     instance ??= made;
   }
   const x = instance.exports;
-  const up = (n) => (n + 15) & ~15;
+  const up = (n) => 16 * Math.ceil(n / 16);
   const base = up(x.__heap_base.value);
   const at = { params: base, list: base + 64 };
   at.block = up(at.list + 4 * list.length);

@@ -72,11 +72,14 @@ class Store {
       await archive.blocks([archive.blockOf(blocked, n)], signal, (_, b) => { out = b.slice(); });
       return out;
     }
-    const inner = shape.reduce((a, b) => a * b, sizes[v.type]);
-    const each = shape.length > 0 ? inner / shape[0] : inner;
-    const from = shape.length > 0 ? index[0] * inner : 0;
-    const out = new Uint8Array(inner);
-    out.set(await archive.bytesOf(v.num, from, shape.length > 0 ? Math.min(shape[0], v.shape[0] - index[0] * shape[0]) * each : inner, signal));
+    // Chunks have whole rows of their dimension, so the elements of one are neighbours. Those beyond its end are zeros.
+    const out = new Uint8Array(shape.reduce((a, b) => a * b, sizes[v.type]));
+    let from = 0, len = out.length;
+    for (let d = shape.length - 1, stride = sizes[v.type]; d >= 0; stride *= v.shape[d--]) {
+      from += index[d] * shape[d] * stride;
+      if (index[d] === grid[d] - 1 && shape[d] < v.shape[d]) len -= (shape[d] * grid[d] - v.shape[d]) * stride;
+    }
+    out.set(await archive.bytesOf(v.num, from, len, signal));
     return out;
   }
 }
@@ -92,9 +95,12 @@ function decoded(key) {
 function chunks(archive, v) {
   const blocked = archive.blocked.get(v.num);
   if (blocked) return blocked.block;
-  if (v.shape.length === 0) return [];
-  const inner = v.shape.slice(1).reduce((a, b) => a * b, sizes[v.type]);
-  return [Math.max(1, Math.min(v.shape[0], Math.floor(chunk / Math.max(1, inner)))), ...v.shape.slice(1).map((n) => Math.max(1, n))];
+  const shape = v.shape.map(() => 1);
+  for (let d = v.shape.length - 1, inner = sizes[v.type]; d >= 0; inner *= v.shape[d--]) {
+    shape[d] = Math.max(1, Math.min(v.shape[d], Math.floor(chunk / Math.max(1, inner))));
+    if (shape[d] < v.shape[d]) break;
+  }
+  return shape;
 }
 
 // Raw is a text of JSON in JSON.

@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { execFileSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import * as zarr from "zarrita";
-import { open, store } from "../src/index.js";
+import { DamageError, Lorenz, open, store } from "../src/index.js";
 import "../src/register.js";
-import { archives, bytesOf, cdfz, folder, testdata } from "./helpers.js";
+import { archives, bytesOf, cdfz, folder, noise, testdata } from "./helpers.js";
 
 test("every archive is a store", async (t) => {
   const dir = folder(t);
@@ -32,6 +32,38 @@ test("every archive is a store", async (t) => {
     }
   }
   assert.ok(read > 400, `${read}`);
+});
+
+// overlapping makes an archive of a file whose variable v begins within x, so that neither has blocks of its own.
+async function overlapping(t, shape, grow = 1) {
+  const dir = folder(t), image = noise(...shape), begin = 216; // where the header has the begin of v
+  image.writeUInt32BE(image.readUInt32BE(begin) - 4, begin);
+  for (const at of [24, 36, 48]) image.writeUInt32BE(image.readUInt32BE(at) * grow, at); // lengths of t, y and x
+  writeFileSync(`${dir}/x.nc`, image);
+  return open(bytesOf(archives(`${dir}/made`, [`${dir}/x.nc`], "--preset", "fast")[0]));
+}
+
+test("long variables without blocks have short chunks", async (t) => {
+  const a = await overlapping(t, [3, 1100, 1100]);
+  const v = a.variable("v"), want = await v.get();
+  assert.ok(!a.blocked.has(v.num) && !a.pooled.has(v.num));
+  const array = await zarr.open.v2(zarr.root(store(a)).resolve("v"), { kind: "array" });
+  assert.deepEqual(array.chunks, [1, 953, 1100]);
+  const got = await zarr.get(array);
+  assert.ok(want.data.every((x, i) => x === got.data[i]));
+  assert.equal((await store(a).get("/v/2.1.0")).length, 4 * 953 * 1100, "chunks are whole");
+  assert.equal(await store(a).get("/v/2.2.0"), undefined);
+});
+
+test("what a header promises beyond the end of the file is not read", async (t) => {
+  const a = await overlapping(t, [20, 20, 20], 2000);
+  const v = a.variable("v");
+  assert.deepEqual(v.shape, [40000, 40000, 40000]);
+  const { data, shape } = await v.get([[0, null, 39999], [0, null, 39999], [0, null, 39999]]);
+  assert.deepEqual([shape, data.slice(1).every((x) => x === 0)], [[2, 2, 2], true]);
+  const array = await zarr.open.v2(zarr.root(store(a)).resolve("v"), { kind: "array" });
+  assert.deepEqual(array.chunks, [1, 26, 40000]);
+  assert.ok((await store(a).get("/v/39999.1538.0")).every((x) => x === 0));
 });
 
 test("consolidated, with dimensions and attributes", async () => {
@@ -62,5 +94,11 @@ test("the codec in stores that are no archives", async (t) => {
       read++;
     }
     assert.ok(read > 5);
+  }
+});
+
+test("configurations of the codec that cannot be", () => {
+  for (const shape of [[-1], [1.5], ["a"], [null], [NaN], [2 ** 31], [2 ** 20, 2 ** 20], "abc", undefined]) {
+    assert.throws(() => Lorenz.fromConfig({ type: 5, shape }), DamageError, JSON.stringify(shape));
   }
 });
