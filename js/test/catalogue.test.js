@@ -59,3 +59,14 @@ test("catalogues that would take too much", async (t) => {
   await refused(catalogue(one, () => times(1000)(Buffer.from(group(4, 4 + (1 << 20))))), DamageError, /^catalogue: expected paths in a dictionary$/);
   await refused(catalogue([["a".repeat(1 << 20)]], times(300)), UnsupportedError, /^the paths of the catalogue take \d+ bytes, and this page reads at most 268435456: make several/);
 });
+
+test("pages of paths that are compressed otherwise, or damaged", async (t) => {
+  for (const [codec, kind, want] of [[6, DamageError, /^catalogue: zstd: /], [1, UnsupportedError, /^the catalogue has compression 1 of Parquet/]]) {
+    const other = (g) => {
+      g[g.indexOf(Buffer.from([0x45, 0])) + 1] = 2 * codec;
+      return Buffer.from(list(record, [[...g]]));
+    };
+    const url = await server(t, catalogue([["a.nc.cdfz"]], other));
+    await assert.rejects(paths(url), (e) => e instanceof kind && want.test(e.message) || assert.fail(`${e.name}: ${e.message}`));
+  }
+});

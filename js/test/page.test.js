@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { test } from "node:test";
 import { open } from "../src/index.js";
-import { slice } from "../viewer/archive.js";
+import { add, archiveOf, blocks, slice, values } from "../viewer/archive.js";
 import { describe } from "../viewer/describe.js";
 import { archives, bytesOf, folder, judge, testdata } from "./helpers.js";
 
@@ -72,6 +72,31 @@ test("the page's answers", async (t) => {
   const names = readdirSync(`${testdata}classic`).filter((f) => /^cdf5.*\.nc$/.test(f) || f === "cdf2_climate.nc");
   const n = await compare(t, dir, archives(dir, names.map((f) => `${testdata}classic/${f}`)));
   assert.ok(n > 500, `${n} answers`);
+});
+
+test("only the archives that were used last keep blocks", async (t) => {
+  const [file] = archives(folder(t), [`${testdata}classic/cdf2_climate.nc`], "--block", "4K");
+  const names = Array.from({ length: 6 }, () => add(Object.assign(new Blob([bytesOf(file)]), { name: "x.nc.cdfz" })));
+  assert.deepEqual(names.slice(0, 2), ["x.nc.cdfz", "x.nc.cdfz (2)"]);
+  const used = [];
+  for (const name of names) {
+    const a = await archiveOf(name);
+    const v = a.variables.find((v) => a.blocked.has(v.num) && v.shape.length === 3);
+    await values(name, v.num, ["0", "y", "x"], 1024);
+    used.push(a);
+  }
+  assert.deepEqual(used.map((a) => a.cache.used > 0), [false, false, true, true, true, true]);
+  assert.equal(await archiveOf(names[0]), used[0], "it is still there");
+});
+
+test("blocks of an index with impossible places are listed", async (t) => {
+  const [file] = archives(folder(t), [`${testdata}classic/cdf2_climate.nc`], "--block", "4K");
+  const name = add(Object.assign(new Blob([bytesOf(file)]), { name: "damaged" }));
+  const a = await archiveOf(name), v = a.variables.find((v) => a.blocked.get(v.num)?.count > 3);
+  const { rows } = a;
+  a.rows = async (...all) => (await rows.apply(a, all)).map((row, i) => (i === 1 ? { ...row, off: 2n ** 60n } : row));
+  const { listed } = await blocks(name, v.num);
+  assert.deepEqual([listed[0].mode !== undefined, listed[1].mode], [true, undefined]);
 });
 
 const corpus = process.env.CDFZ_CORPUS;

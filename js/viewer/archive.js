@@ -16,6 +16,19 @@ const maxWork = 256 << 20; // decoded bytes of the blocks that an answer needs
 const maxBlocks = 4096, maxPool = 256;
 
 const archives = new Map(); // promises of archives, by the name or address of the file
+const recent = []; // names of those that were used last
+const maxRecent = 4; // archives that keep blocks: each has a cache of its own
+
+// use notes that an archive is used. Those that were not used for long give up their blocks.
+function use(name) {
+  const i = recent.indexOf(name);
+  if (i >= 0) recent.splice(i, 1);
+  recent.unshift(name);
+  for (const old of recent.splice(maxRecent)) {
+    archives.get(old)?.then((a) => a.close(), () => {});
+    if (listing?.places.has(old)) archives.delete(old); // it is opened again from the catalogue
+  }
+}
 
 /** add opens a dropped file and returns its name in the page. */
 export function add(file) {
@@ -37,6 +50,7 @@ export function archiveOf(name) {
     archives.set(name, opened);
     opened.catch(() => archives.delete(name));
   }
+  use(name);
   return archives.get(name);
 }
 
@@ -272,11 +286,10 @@ const modeNames = ["raw", "constant", "groups", "matches", "adaptive", "referenc
 export async function blocks(file, num) {
   const a = await archiveOf(file);
   const out = { archive: true, pool: [], shape: [], filters: [], blocks: 0, raw: 0, stored: 0, modes: {}, listed: [] };
-  let v = a.blocked.get(num), kind = v;
+  let v = a.blocked.get(num);
   if (!v) {
     [v] = a.pooled.get(num) ?? [];
     if (!v) return { ...out, why: "its bytes lie with others that no variable has for itself" };
-    kind = null;
     out.pool = v.vars.slice(0, maxPool).map((i) => a.header.vars[i].name);
   }
   out.shape = v.block;
@@ -285,7 +298,7 @@ export async function blocks(file, num) {
   if (chain.length === 1 && chain[0].id === 52723) out.preset = ["default", "fast", "max"][chain[0].params[4 + chain[0].params[3]] & 3] ?? "default";
   if (chain.length === 2 && chain[0].id === 2 && chain[1].id === 1) out.preset = "portable";
   out.blocks = v.count;
-  out.raw = kind ? v.bytes : v.bytes;
+  out.raw = v.bytes;
   const listed = Math.min(v.count, maxBlocks);
   const rows = await a.rows(Array.from({ length: listed }, (_, n) => v.first + n));
   rows.forEach((row, n) => {
@@ -304,9 +317,10 @@ export async function blocks(file, num) {
   const last = chain.at(-1);
   const total = rows.reduce((n, r) => n + r.len, 0);
   if (last?.id === 52723 && total < 4 << 20 && listed > 0) {
-    const first = await a.source.read(rows.map((r) => [Number(r.off), 1]));
+    const coded = rows.map((row) => !((row.mask >>> (chain.length - 1)) & 1) && row.len > 0 && row.off < BigInt(a.source.size));
+    const first = await a.source.read(rows.map((row, n) => (coded[n] ? [Number(row.off), 1] : [0, 0])));
     rows.forEach((row, n) => {
-      if (((row.mask >>> (chain.length - 1)) & 1) || row.len === 0) return;
+      if (!coded[n]) return;
       const mode = modeNames[first[n][0]] ?? String(first[n][0]);
       out.listed[n].mode = mode;
       out.modes[mode] = (out.modes[mode] ?? 0) + 1;

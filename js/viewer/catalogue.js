@@ -1,7 +1,7 @@
 // The files in a catalogue that cdfz catalogue wrote, a Parquet file. Only its metadata and the dictionaries of its first
 // column, the paths, are read.
 import { text, u32le, view } from "../src/bytes.js";
-import { need, UnsupportedError } from "../src/errors.js";
+import { DamageError, need, UnsupportedError } from "../src/errors.js";
 import * as sources from "../src/source.js";
 import { decompress } from "../vendor/fzstd.js";
 
@@ -39,7 +39,7 @@ export async function paths(url, signal) {
     const head = thrift(page, at);
     need(head[1] === 2 && head[2] >= 0 && head[2] <= maxPage && head[3] === page.length - at.at, "catalogue: the dictionary of paths is damaged");
     const stored = page.subarray(at.at);
-    const bytes = codec === 0 ? stored : decompress(stored, new Uint8Array(head[2]));
+    const bytes = codec === 0 ? stored : unpack(stored, codec, head[2]);
     const values = view(bytes);
     for (let p = 0; p < bytes.length; ) {
       need(p + 4 <= bytes.length && values.getUint32(p, true) <= bytes.length - p - 4, "catalogue: a path is damaged");
@@ -51,6 +51,16 @@ export async function paths(url, signal) {
     }
   }
   return out;
+}
+
+// unpack undoes the compression of a page: cdfz writes Zstandard.
+function unpack(b, codec, size) {
+  if (codec !== 6) throw new UnsupportedError(`the catalogue has compression ${codec} of Parquet; this page reads none (0) and Zstandard (6)`);
+  try {
+    return decompress(b, new Uint8Array(size));
+  } catch (e) {
+    throw new DamageError(`catalogue: zstd: ${e.message}`, { cause: e });
+  }
 }
 
 // thrift reads a struct of Thrift's compact protocol: members by their numbers, lists as arrays, text as bytes.
