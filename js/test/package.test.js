@@ -1,11 +1,12 @@
 // What the package weighs and contains, as npm packs it.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
 import wasm from "../src/lorenz_wasm.js";
 import { inflateRaw } from "../src/inflate.js";
+import { folder, testdata } from "./helpers.js";
 
 const root = new URL("../", import.meta.url);
 
@@ -29,6 +30,16 @@ test("the package has what its users need, and nothing else", () => {
   }
   assert.ok(wanted.length > 30);
   for (const name of wanted) assert.ok(names.includes(name), name);
+});
+
+test("the first example of README.md works with nothing but the package", (t) => {
+  const dir = folder(t);
+  const [{ filename }] = JSON.parse(execFileSync("npm", ["pack", "--json", "--silent", "--pack-destination", dir], { cwd: root, encoding: "utf8" }));
+  mkdirSync(`${dir}/node_modules/cdfz`, { recursive: true });
+  execFileSync("tar", ["xzf", `${dir}/${filename}`, "-C", `${dir}/node_modules/cdfz`, "--strip-components=1"]);
+  writeFileSync(`${dir}/show.mjs`, /```js\n(.*?)```/s.exec(readFileSync(`${dir}/node_modules/cdfz/README.md`, "utf8"))[1]);
+  const out = execFileSync(process.execPath, ["show.mjs", `${testdata}compat/1/cdf1_climate_small.nc.cdfz`], { cwd: dir, encoding: "utf8" });
+  assert.match(out, /^float \w+\(time,\w+,\w+\) of \d+,\d+,\d+ in .+: -?[\d.]+,/m);
 });
 
 test("what browsers get has no module of node", () => {
