@@ -4,6 +4,8 @@ package main
 
 import (
 	"encoding/base64"
+	"math"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -17,12 +19,72 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// meshFile is a classic file of a mesh of triangles, whose nodes lie a little apart from a grid, and of two times of values at
+// the nodes, which do not compress.
+func meshFile(rows, columns int) []byte {
+	nodes, faces := (rows+1)*(columns+1), 2*rows*columns
+	var c classic
+	c.WriteString("CDF\x05")
+	c.num(0)
+	c.list(10, 4)
+	for i, name := range []string{"time", "node", "face", "three"} {
+		c.text(name)
+		c.num([]int{2, nodes, faces, 3}[i])
+	}
+	c.Write(make([]byte, 12)) // no attributes
+	c.list(11, 5)
+	begin := 1 << 12
+	for _, v := range []struct {
+		name       string
+		typ, size  int
+		dims       []int
+		attributes []string
+	}{
+		{"mesh", 4, 4, nil, []string{"cf_role", "mesh_topology", "node_coordinates", "lon lat", "face_node_connectivity", "faces"}},
+		{"lon", 5, 4 * nodes, []int{1}, []string{"units", "degrees_east"}},
+		{"lat", 5, 4 * nodes, []int{1}, []string{"units", "degrees_north"}},
+		{"faces", 4, 12 * faces, []int{2, 3}, []string{"cf_role", "face_node_connectivity"}},
+		{"zeta", 5, 8 * nodes, []int{0, 1}, []string{"mesh", "mesh", "location", "node"}},
+	} {
+		c.text(v.name)
+		c.num(len(v.dims))
+		for _, d := range v.dims {
+			c.num(d)
+		}
+		c.attributes(v.attributes...)
+		c.tag(int32(v.typ))
+		c.num(v.size)
+		c.num(begin)
+		begin += v.size
+	}
+	c.Write(make([]byte, 1<<12-c.Len()+4)) // and the one value of mesh
+	random := rand.New(rand.NewPCG(1, 2))
+	at := func(i int, every float64) float32 { return float32(float64(i)*every + 0.3*every*random.Float64()) }
+	float := func(x float32) { c.tag(int32(math.Float32bits(x))) }
+	for i := range nodes {
+		float(at(i%(columns+1), 0.1))
+	}
+	for i := range nodes {
+		float(at(i/(columns+1), 0.1))
+	}
+	for f := range faces {
+		a := f/2/columns*(columns+1) + f/2%columns
+		for _, n := range [][]int{{a, a + 1, a + columns + 2}, {a, a + columns + 2, a + columns + 1}}[f%2] {
+			c.tag(int32(n))
+		}
+	}
+	for range 2 * nodes {
+		float(random.Float32())
+	}
+	return c.Bytes()
+}
+
 // TestJudgeViewer opens archives in the viewer, which has no server: from another origin, by a few requests, and as
 // a dropped file from file://. It shows what the page of cdfz serve shows.
 func TestJudgeViewer(t *testing.T) {
 	coads, err := os.ReadFile(ferret + "coads_climatology.cdf")
 	require.NoError(t, err, "install ferret-datasets")
-	_, archives := archived(t, map[string][]byte{"coads.nc": coads})
+	_, archives := archived(t, map[string][]byte{"coads.nc": coads, "mesh.nc": meshFile(150, 200)})
 	viewer := filepath.Join(t.TempDir(), "viewer")
 	out, err := self(t, "export", "--viewer", viewer).CombinedOutput()
 	require.NoError(t, err, string(out))
@@ -63,6 +125,20 @@ func TestJudgeViewer(t *testing.T) {
 	b.until(`document.getElementById("blocks-body").textContent.includes("preset default")`)
 	b.shot("viewer")
 	b.clean()
+
+	// The first picture of a mesh: two requests open the archive, one is for the values, and one for nodes and faces, which lie
+	// beside each other.
+	requests.Store(0)
+	b.do(chromedp.Navigate(pages.URL + "/?url=" + data.URL + "/mesh.nc.cdfz"))
+	b.until(`Number(document.body?.dataset.ready ?? 0) > 0`)
+	require.Equal(t, "zeta", b.text("title"))
+	require.Equal(t, "30351", eval[string](b, `document.getElementById("stats").textContent.split(" ")[0]`))
+	require.NotEmpty(t, eval[string](b, `document.getElementById("map-canvas").dataset.eye ?? ""`))
+	require.LessOrEqual(t, requests.Load(), int64(4))
+	b.shot("viewer-mesh")
+	b.clean()
+	b.do(chromedp.Navigate(pages.URL + "/?url=" + file + "&var=SST&at=6,y,x"))
+	b.until(`Number(document.body?.dataset.ready ?? 0) > 0`)
 
 	// Downloads are made in the page, and are those of the program.
 	eval[bool](b, `(() => {

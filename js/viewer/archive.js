@@ -181,12 +181,35 @@ export async function ahead(file, num, list, max, signal) {
   await a.blocks(numbers.map((n) => a.blockOf(v, n)), signal, () => {});
 }
 
+const joining = new WeakMap(); // by archive, the blocks that are about to be read
+
+// together waits until others that ask at the same time have said which blocks they need, and begins to read them with few
+// requests: the nodes and the faces of a mesh lie beside each other, mostly. The reader finds them in the cache.
+async function together(a, num, sel) {
+  const v = a.blocked.get(num);
+  if (!v) return;
+  let join = joining.get(a);
+  if (!join) {
+    join = { list: new Map(), done: null };
+    joining.set(a, join);
+    join.done = (async () => {
+      for (let i = 0; i < 4; i++) await null; // those who wait for the archive, too
+      joining.delete(a);
+      const list = [...join.list.values()].sort((x, y) => x.number - y.number);
+      if (list.reduce((n, b) => n + b.length, 0) <= a.cache.budget / 2) a.blocks(list, undefined, () => {}).catch(() => {}); // the reader has the error
+    })();
+  }
+  for (const n of neededBlocks(v, sel)) join.list.set(v.first + n, a.blockOf(v, n));
+  await join.done;
+}
+
 /** slice answers as /api/values does. */
 export async function slice(a, num, words, limit, signal, { extremes = false, by, bare = false } = {}) {
   const { header } = a;
   const v = header.vars[num];
   if (v.type === "char") return characters(a, num, signal);
   const p = part(a, num, words, limit);
+  if (bare && !signal) await together(a, num, p); // a part of a mesh
   const pack = packing(v);
   const wanted = pack.type === "float" || sizes[pack.type] <= 2 ? Float32Array : Float64Array;
   let data, axes, at = null;

@@ -112,11 +112,12 @@ export function connected(data, count, each, first, nodes, { transposed, counts,
   return { corners: corners.subarray(0, to), starts };
 }
 
-async function connectivity(file, t, nodes, along) {
-  const { data } = await readAll(file, t.faces.num, t.faces.shape, ["y", "x"]);
-  const counts = t.counts ? (await readAll(file, t.counts.num, t.counts.shape, ["x"])).data : null;
+// connectivity returns a function that makes the faces for a number of nodes, which may be read at the same time.
+async function connectivity(file, t, along) {
+  const all = [readAll(file, t.faces.num, t.faces.shape, ["y", "x"]), t.counts && readAll(file, t.counts.num, t.counts.shape, ["x"])];
+  const [{ data }, counts] = await Promise.all(all);
   const [count, each] = along === 0 ? t.faces.shape : [t.faces.shape[1], t.faces.shape[0]];
-  return connected(data, count, each, t.first, nodes, { transposed: along === 1, counts, sides: t.sides });
+  return (nodes) => connected(data, count, each, t.first, nodes, { transposed: along === 1, counts: counts?.data, sides: t.sides });
 }
 
 // ofSlice returns the cells of a slice with two dimensions, or null if they have no places.
@@ -160,11 +161,9 @@ async function read(file, meta, v, words, s, found) {
       const [lon, lat] = await Promise.all(found.bounds.map(async (b, i) => degrees([found.lon, found.lat][i], (await readAll(file, b.num, b.shape, ["y", "x"])).data)));
       return cells.bounded(lon, lat, ...found.bounds[0].shape);
     }
-    const [lon, lat] = await places(file, found.nodes);
-    const { planar } = found.nodes;
-    if (!found.nodal) return cells.faces({ lon, lat, ...(await connectivity(file, found, lon.length, found.along)), planar });
-    const all = await Promise.all(found.parts.map((t) => connectivity(file, t, lon.length, t.turned ? 1 : 0)));
-    return cells.faces({ lon, lat, ...joined(all), nodal: true, planar });
+    const { nodal = false, nodes: { planar } } = found, parts = nodal ? found.parts : [found];
+    const [[lon, lat], ...all] = await Promise.all([places(file, found.nodes), ...parts.map((t) => connectivity(file, t, nodal ? (t.turned ? 1 : 0) : found.along))]);
+    return cells.faces({ lon, lat, ...joined(all.map((faces) => faces(lon.length))), nodal, planar });
   });
 }
 
@@ -213,7 +212,7 @@ function joined(all) {
 async function curved(file, meta, v, words, s, found) {
   const wordOf = (o) => o.dims.map((d) => words[v.dims.indexOf(d)]);
   const [lon, lat] = await Promise.all([found.lon, found.lat].map(async (o) => {
-    const a = await api.values(file, o.num, wordOf(o), 1024);
+    const a = await api.values(file, o.num, wordOf(o), 1024, undefined, bare);
     return { shape: a.shape, data: degrees(o, a.data) };
   }));
   if (lon.shape.join() !== s.shape.join() || lat.shape.join() !== s.shape.join()) return null;
@@ -223,10 +222,10 @@ async function curved(file, meta, v, words, s, found) {
   const corners = await Promise.all(found.bounds.map(async (b, i) => {
     const [o, n] = [[found.lon, found.lat][i], lon.data.length];
     const out = new Float64Array(4 * n);
-    for (let k = 0; k < 4; k++) {
+    await Promise.all([0, 1, 2, 3].map(async (k) => {
       const { data } = await api.values(file, b.num, [...wordOf(o), k], 1024, undefined, bare);
       for (let j = 0; j < n; j++) out[4 * j + k] = data[j];
-    }
+    }));
     return degrees(o, out);
   }));
   return cells.bounded(...corners, lon.data.length, 4);
