@@ -164,7 +164,7 @@ arch:
 	GOARCH=arm $(GO) test -exec qemu-arm-static -short $$($(GO) list ./lorenz/internal/... | grep -v -e masks$$ -e matches$$)
 	GOARCH=arm $(GO) test -exec qemu-arm-static ./lorenz -run 'Vectors|SpecialFloats|Transforms|Mode|Parts|Cells'
 	GOARCH=arm $(GO) test -exec qemu-arm-static -run FilterOutcomes ./filters/all
-	GOARCH=386 $(GO) build -o /dev/null ./cmd/cdfz
+	GOARCH=arm $(GO) build -o /dev/null ./cmd/cdfz
 	GOOS=js GOARCH=wasm $(GO) test -short -exec "$$($(GO) env GOROOT)/lib/wasm/go_js_wasm_exec" ./archive -run 'TestLayouts|TestOptionErrors|Example'
 	GOARCH=arm64 $(GO) test -exec qemu-aarch64-static ./lorenz -run 'Vectors|SpecialFloats|Transforms'
 
