@@ -403,6 +403,16 @@ func TestWholeStore(t *testing.T) {
 	require.Len(t, found("cat.parquet", "--kind", "link"), 6)
 	require.Equal(t, []string{"s3://bucket/run7/1990/tas.nc", "s3://bucket/run7/1991.nc", "s3://bucket/run7/notes.txt"}, found("cat.parquet", "--kind", "hard link"))
 	s.done("archive", "--whole", "-q", "-o", "archives/", "data")
+	for n, flags := range [][]string{nil, {"--balance"}} { // in shards
+		for i := range 3 {
+			shard := append([]string{"-q", "--shard", fmt.Sprintf("%d/3", i+1)}, flags...)
+			s.done(append([]string{"restore", "-o", fmt.Sprintf("shards%d/", n), "archives/"}, shard...)...)
+			s.done(append([]string{"copy", "archives/", fmt.Sprintf("copies%d/", n)}, shard...)...)
+		}
+		r.same("data", fmt.Sprintf("shards%d", n))
+		s.done("restore", "-q", "-o", fmt.Sprintf("again%d/", n), fmt.Sprintf("copies%d/", n))
+		r.same("data", fmt.Sprintf("again%d", n))
+	}
 	s.done("catalogue", "-q", "-o", "year.parquet", "archives/1990/")
 	require.Equal(t, []string{"archives/1990/hdf5.nc"}, found("year.parquet", "--kind", "netCDF-4"))
 	require.Equal(t, []string{"archives/1990/out"}, found("year.parquet", "--kind", "link"))

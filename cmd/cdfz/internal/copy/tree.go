@@ -135,7 +135,7 @@ func (t *tree) write(ctx context.Context, v *copier) error {
 func (t *tree) missing(v *copier) {
 	for i := range t.part.Entries() {
 		e := &t.part.Entries()[i]
-		if (e.Kind == treefile.Archive || e.Kind == treefile.Plain) && !t.met[e.Path] {
+		if (e.Kind == treefile.Archive || e.Kind == treefile.Plain) && !t.met[e.Path] && !v.run.Select.Balance {
 			v.run.Term.FailFile(terminal.ShowName(t.NameOf(e.Path)), fmt.Errorf("the tree file lists it, but %s is missing", terminal.ShowName(t.NameOf(e.Stored()))))
 		}
 	}

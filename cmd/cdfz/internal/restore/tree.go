@@ -287,7 +287,7 @@ func (v *restorer) restTree(ctx context.Context, work cli.Work, failed func(stri
 		}
 		switch e.Kind {
 		case treefile.Archive, treefile.Plain:
-			if rel := t.Inner(e.Stored()); v.run.Select.Chooses(rel) && !t.met[e.Path] && !t.IsPart() {
+			if rel := t.Inner(e.Stored()); v.run.Select.Owns(rel) && !t.met[e.Path] && !t.IsPart() {
 				fail(e, fmt.Errorf("the tree file lists it, but %s is missing", terminal.ShowName(t.StoredAt(e))))
 			}
 		case treefile.Folder:
@@ -297,15 +297,18 @@ func (v *restorer) restTree(ctx context.Context, work cli.Work, failed func(stri
 				links = append(links, e)
 			}
 		case treefile.HardLink:
-			first := t.Tree.Find(e.To)
-			if !v.run.Select.Chooses(t.Inner(e.Path) + treefile.Suffix) {
+			first, rel, s := t.Tree.Find(e.To), t.Inner(e.Path)+treefile.Suffix, v.run.Select
+			switch {
+			case s.Rules.JudgeFile(rel) != nil:
 				continue
-			}
-			if t.met[first.Path] || linked[first.Path] != "" {
+			case t.met[first.Path] || linked[first.Path] != "":
 				links = append(links, e)
 				continue
-			}
-			if t.IsPart() {
+			case t.IsPart():
+				continue
+			case s.Shard.N > 0 && t.Has(first.Path) && s.Rules.JudgeFile(t.Inner(first.Stored())) == nil:
+				continue // the shard of the first name makes it
+			case !s.Shard.Takes(rel):
 				continue
 			}
 			linked[first.Path] = e.Path

@@ -42,6 +42,9 @@ func (s *Selection) Chooses(rel string) bool {
 	return s.takes(rel) && s.Rules.JudgeFile(rel) == nil
 }
 
+// Owns reports whether it is known by its path that a run works on a file. With Balance, that depends on all files.
+func (s *Selection) Owns(rel string) bool { return !s.Balance && s.Chooses(rel) }
+
 // excluded returns the reason to skip a file or folder below a folder, or "". rel is its path there.
 func (s *Selection) excluded(rel string, folder bool) string {
 	return reason(s.Rules.Judge(filepath.ToSlash(rel), folder))
