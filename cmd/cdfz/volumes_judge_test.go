@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -47,6 +48,9 @@ func TestJudgeMountVolumes(t *testing.T) {
 // TestJudgeRunVolumes compares what a command sees in a volume with the originals, and lets it try to change it.
 func TestJudgeRunVolumes(t *testing.T) {
 	files := classicSet(t)
+	climate, err := os.ReadFile("../../testdata/classic/cdf2_climate.nc")
+	require.NoError(t, err)
+	files["year/tas.nc"] = climate
 	runners(t, files, func(t *testing.T, r *runner) {
 		out, err := self(t, "pack", "-q", "-o", filepath.Dir(r.dir)+"/0001.tar", r.dir).CombinedOutput()
 		require.NoError(t, err, string(out))
@@ -64,6 +68,17 @@ func TestJudgeRunVolumes(t *testing.T) {
 		}
 		text, code = r.run(`mkdir new && cp -r 0001.tar new/copy && diff -r 0001.tar new/copy`)
 		require.Zero(t, code, text)
+		// Programs find members by their paths, as any file: NCO looks for it itself, and netCDF-C and CDO open it.
+		for _, script := range []string{`ncks -O -v lat,lon $F out.nc && ncks -M out.nc`, `ncra -O $F out.nc && ncdump -h out.nc | sed /history/d`, `ncdump -h $F`, `cdo -s infon $F 2>&1`} {
+			var texts []string
+			for _, from := range []string{"", "0001.tar/"} {
+				text, code := r.run("F=" + from + "year/tas.nc; " + script)
+				require.Zero(t, code, text)
+				texts = append(texts, strings.ReplaceAll(text, from, ""))
+			}
+			require.NotEmpty(t, texts[0])
+			require.Equal(t, texts[0], texts[1], script)
+		}
 		after, err := os.ReadFile(r.dir + "/0001.tar")
 		require.NoError(t, err)
 		require.Equal(t, len(before), len(after))
