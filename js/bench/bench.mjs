@@ -9,8 +9,8 @@ import os from "node:os";
 import { basename, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import * as zarr from "zarrita";
+import { compile } from "../src/decoder.js";
 import { inflateRaw } from "../src/inflate.js";
-import { compile } from "../src/lorenz.js";
 import wasm from "../src/lorenz_wasm.js";
 import { open } from "../src/node.js";
 

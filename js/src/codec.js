@@ -1,4 +1,5 @@
 // The codec lorenz for Zarr stores that are not archives, as zarrita registers codecs.
+import "./decoder.js";
 import { checkParams, decode } from "./lorenz.js";
 import { DamageError } from "./errors.js";
 

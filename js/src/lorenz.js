@@ -1,27 +1,11 @@
 // The decoder of lorenz, c/lorenz.c as WebAssembly (LORENZ.md).
 import { DamageError, UnsupportedError } from "./errors.js";
-import { inflateRaw } from "./inflate.js";
-import wasm from "./lorenz_wasm.js";
 
 let compiled = null;
 
-/** compile returns the WebAssembly.Module of the decoder, which can be sent to workers. */
-export function compile() {
-  compiled ??= (async () => {
-    const b = Uint8Array.from(atob(wasm), (c) => c.charCodeAt(0));
-    try {
-      return await WebAssembly.compile(inflateRaw(b, 1 << 20, "lorenz.wasm"));
-    } catch (e) {
-      compiled = null;
-      throw new UnsupportedError(`WebAssembly cannot be used here: a Content-Security-Policy has to allow 'wasm-unsafe-eval', and SIMD is needed (browsers since 2023): ${e.message}`, { cause: e });
-    }
-  })();
-  return compiled;
-}
-
-/** use takes a module that another thread has compiled. */
-export function use(module) {
-  compiled = Promise.resolve(module);
+/** provide takes a function that returns a promise of the decoder's WebAssembly.Module: that of decoder.js, or what another thread has compiled. */
+export function provide(f) {
+  compiled = f;
 }
 
 const sizes = [0, 1, 1, 2, 4, 4, 8, 1, 2, 4, 8, 8];
@@ -53,7 +37,7 @@ const causes = ["", "parameters", "the block violates the format", "range", "des
 
 /** decode decodes a block whose parameters checkParams has accepted to size bytes. */
 export async function decode(list, block, size) {
-  const module = await compile();
+  const module = await compiled();
   if (instance === null) {
     const made = await WebAssembly.instantiate(module, {}); // another call may have made one meanwhile
     instance ??= made;

@@ -1,8 +1,8 @@
 // Threads that decode blocks: workers of a page, or of node (node.js). Where there are none (from file://, where a policy
 // forbids them, or in a worker), blocks are decoded in this thread.
+import { compile } from "./decoder.js";
 import * as errors from "./errors.js";
 import { decode } from "./filters.js";
-import { compile } from "./lorenz.js";
 
 const small = 32 << 10; // bytes that are decoded sooner than they are sent
 const together = 64 << 20; // decoded bytes of the blocks in all threads, unless one has more: each needs about three times as much memory
@@ -134,7 +134,12 @@ export async function run(chain, mask, stored, n, { threads = true, signal } = {
   const used = chain.filter((f, i) => !((mask >>> i) & 1));
   if (!threads || system === null || n < small || used.every((f) => f.id === 2)) return decode(chain, mask, stored, n);
   const address = threads === true ? undefined : String(threads);
-  const module = used.some((f) => f.id === lorenz) ? await compile().catch(() => null) : null;
+  let module = null;
+  try {
+    if (used.some((f) => f.id === lorenz)) module = await compile();
+  } catch {
+    return decode(chain, mask, stored, n); // which tells why
+  }
   if (!pools.has(address)) pools.set(address, new Pool(address));
   return new Promise((resolve, reject) => pools.get(address).add({ args: [chain, mask, stored, n], n, module, signal, resolve, reject }));
 }

@@ -1,11 +1,11 @@
 // What a thread does: it decodes blocks that arrive at a port.
 import { decode } from "./filters.js";
-import { use } from "./lorenz.js";
+import { provide } from "./lorenz.js";
 
 /** answer answers the messages of pool.js. */
 export function answer(port) {
   port.addEventListener("message", async ({ data }) => {
-    if (data.module) use(data.module);
+    if (data.module) provide(async () => data.module);
     try {
       let bytes = await decode(data.chain, data.mask, data.stored, data.n);
       if (bytes.byteLength !== bytes.buffer.byteLength) bytes = bytes.slice();

@@ -54,4 +54,13 @@ test("what browsers get has no module of node", () => {
     }
   }
   assert.ok(seen.has(new URL("src/worker.js", root).href) && seen.size > 18, `${seen.size} modules`);
+  // Workers get the decoder from their page, and load no second one.
+  const reach = (name, out = new Set()) => {
+    if (!out.has(name)) {
+      out.add(name);
+      for (const [, from] of readFileSync(new URL(name), "utf8").matchAll(/^import .*?"(\.[^"]+)"/gm)) reach(new URL(from, name).href, out);
+    }
+    return out;
+  };
+  assert.ok(![...reach(new URL("src/worker.js", root).href)].some((f) => /lorenz_wasm/.test(f)));
 });
