@@ -89,6 +89,34 @@ func TestJudgeAnimation(t *testing.T) {
 })()`, framesShown)
 	t.Logf("animation of 360 x 180 values from memory: %.1f frames a second of 30 wanted", rate)
 
+	// What the lines of coasts cost, and meshes: the shortest of some times, because other tests run at the same time.
+	took := eval[map[string]float64](b, `(async () => {
+  const [cells, stage, scale] = await Promise.all(["map/cells", "map/stage", "colour/scale"].map((m) => import("./" + m + ".js")));
+  const g = Object.assign(document.createElement("canvas"), { width: 1000, height: 520 }).getContext("2d", { willReadFrequently: true });
+  const box = { x: 10, y: 10, w: 980, h: 500, scale: 1 }, colours = scale.make({ palette: "viridis", low: -1, high: 1 });
+  const draw = (geo, name, eye) => {
+    const [rows, columns] = geo.kind === "grid" ? [180, 360] : [1, geo.n];
+    const axes = [rows, columns].map((n, k) => ({ dim: rows > 1 ? k : k - 1, start: 0, step: 1, values: geo.axes?.[k].values ?? [] }));
+    const source = { shape: [rows, columns], all: [rows, columns], axes, geo, data: Float32Array.from({ length: geo.n }, (_, i) => Math.sin(i / 100)) };
+    const began = performance.now();
+    stage.draw(g, box, { slice: source, source, shown: null, name, eye: { lon: 0, lat: 20, zoom: 1, ...eye }, coast: true, scaled: [], contours: false }, colours);
+    return performance.now() - began;
+  };
+  const least = (n, f) => Math.min(...Array.from({ length: n }, (_, i) => f(i)));
+  const axes = [{ values: Array.from({ length: 180 }, (_, i) => i - 89.5) }, { values: Array.from({ length: 360 }, (_, i) => i + 0.5) }];
+  const grid = { ...cells.grid(axes, 1), axes };
+  draw(grid, "globe");
+  await new Promise((r) => setTimeout(r, 300)); // coastlines are read
+  const out = { globe: least(9, () => draw(grid, "globe")), zoomed: least(9, () => draw(grid, "globe", { zoom: 4 })) };
+  const [nx, ny] = [1000, 500], lon = new Float64Array((nx + 1) * (ny + 1)), lat = new Float64Array(lon.length), corners = new Int32Array(6 * nx * ny);
+  for (let j = 0, k = 0; j <= ny; j++) for (let i = 0; i <= nx; i++, k++) [lon[k], lat[k]] = [(360 * i) / nx - 180, (180 * j) / ny - 90];
+  for (let j = 0, c = 0; j < ny; j++) for (let i = 0, a = j * (nx + 1); i < nx; i++, a++, c += 6) corners.set([a, a + 1, a + nx + 2, a, a + nx + 2, a + nx + 1], c);
+  const mesh = cells.faces({ lon, lat, corners, starts: Int32Array.from({ length: 2 * nx * ny + 1 }, (_, i) => 3 * i) });
+  for (const name of ["plate", "globe"]) out["mesh, " + name] = least(4, (i) => draw(mesh, name, { lon: i }));
+  return out;
+})()`)
+	t.Logf("milliseconds of a frame of 360 x 180 values, and of a new view of a mesh of 10^6 faces: %v", took)
+
 	// A pause shows all that belongs to the frame, which is in the address.
 	b.after(func() { b.do(chromedp.Click(chromedp.CSS("#play"))) })
 	require.Equal(t, "false", eval[string](b, `document.getElementById("play").getAttribute("aria-pressed")`))

@@ -31,9 +31,8 @@ function outline(g, p) {
 
 let scratch = null; // canvas of the cells, whose gaps are transparent
 
-// draw paints the cells and the lines. lines are those of coastlines, or null.
-export function draw(g, box, p, geo, picture, lines) {
-  const { x, y, w, h, scale } = box;
+// cells paints the sphere and the cells.
+export function cells(g, { x, y, w, h }, p, picture) {
   g.save();
   g.beginPath();
   g.rect(x, y, w, h);
@@ -46,27 +45,36 @@ export function draw(g, box, p, geo, picture, lines) {
   if (scratch.width !== w || scratch.height !== h) Object.assign(scratch, { width: w, height: h });
   scratch.getContext("2d").putImageData(picture, 0, 0);
   g.drawImage(scratch, x, y);
-  const ticks = [];
-  if (!geo.planar) {
+  g.restore();
+}
+
+// lines draws what lies over the cells: meridians and parallels, coasts, those of coastlines or null, and the edge. A plane has only an edge.
+export function lines(g, box, p, planar, coasts) {
+  const { x, y, w, h, scale } = box;
+  let step = 0;
+  g.save();
+  g.beginPath();
+  g.rect(x, y, w, h);
+  g.clip();
+  outline(g, p);
+  g.clip();
+  if (!planar) {
     const jump = p.name === "globe" || !p.turn ? Infinity : p.turn / 2;
-    const step = [30, 15, 10, 5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01].find((s) => (s * Math.PI * p.size) / 180 < 130 * scale) ?? 0.01;
-    const seen = part(box, p);
+    step = [30, 15, 10, 5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01].find((s) => (s * Math.PI * p.size) / 180 < 130 * scale) ?? 0.01;
     g.strokeStyle = css("--grid");
     g.lineWidth = scale;
     g.beginPath();
-    coast.trace(g, paint.graticule(step, seen), p.forward, jump);
+    coast.trace(g, paint.graticule(step, part(box, p)), p.forward, jump);
     g.stroke();
-    if (lines) paint.coastlines(g, lines, p.forward, jump, scale);
-    ticks.push(step, seen);
+    if (coasts) paint.coastlines(g, coasts, p.forward, jump, scale);
   }
   g.restore();
-  outline(g, p);
   g.save();
   g.strokeStyle = css("--soft");
   g.lineWidth = scale;
   if (p.name === "plate" || p.name === "flat") {
     g.strokeRect(x - scale / 2, y - scale / 2, w + scale, h + scale);
-    labels(g, box, p, ticks[0]);
+    labels(g, box, p, step);
   } else {
     g.beginPath();
     g.rect(x, y, w, h);
@@ -76,8 +84,6 @@ export function draw(g, box, p, geo, picture, lines) {
   }
   g.restore();
 }
-
-
 
 // contours draws those of a slice.
 export function contours(g, box, p, { geo, data, shape }, colours) {

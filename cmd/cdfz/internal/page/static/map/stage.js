@@ -64,7 +64,7 @@ function landOf(source) {
   return land.cells;
 }
 
-// layered draws what changes less often than values, as the coastlines of an animation, which take longer than its cells:
+// layered draws what changes less often than values, as the lines of an animation, which take longer than its cells:
 // while the key is the same, from a canvas of its own. Other contexts than that of a canvas, which write SVG, get it itself.
 function layered(g, key, draw) {
   if (!(g instanceof CanvasRenderingContext2D)) {
@@ -114,7 +114,8 @@ export function draw(g, box, { source, shown, name, eye, coast: wanted, scaled, 
   const p = projection.make(name, eye, box);
   const cells = cellsOf(g.canvas, box, source, shown, name, eye, (out) => source.geo.raster(out, box, p));
   const found = drawn ? coastlines((p.size * Math.PI) / 180 > 12 * box.scale) : null;
-  globe.draw(g, box, p, source.geo, paint.image(g, box, cells, source.data, colours, drawn ? landOf(source) : null), found);
+  globe.cells(g, box, p, paint.image(g, box, cells, source.data, colours, drawn ? landOf(source) : null));
+  layered(g, JSON.stringify([box, name, eye, Boolean(found), found === lines.near, ...["--grid", "--coast", "--coast-edge", "--soft", "--ink"].map(css)]), (g) => globe.lines(g, box, p, source.geo.planar, found));
   if (contours && hasContours(source)) globe.contours(g, box, p, source, colours);
   return { p, cells, coast: Boolean(found) };
 }
