@@ -307,6 +307,16 @@ func TestJudgePageCompare(t *testing.T) {
 	require.Equal(t, "116 K at 30°S, 90°E", beside())
 	require.Equal(t, "-82 K at 30°S, 90°E", eval[string](b, `document.querySelector("#difference .readout").textContent`))
 	b.shot("difference")
+	// Both are saved in one picture, and their values in one table.
+	save := b.downloads()
+	require.Equal(t, "True", pillow(t, save("save-map-png", "one-a-1.png"), `im.width > 800 and len(frames[0].getcolors(1 << 24)) > 100`))
+	csv, err := os.ReadFile(save("save-map-csv", "one-a-1.csv"))
+	require.NoError(t, err)
+	require.Contains(t, string(csv), "lon (degrees_east),a (K),a of two.nc (K),difference (K)\n")
+	require.Contains(t, string(csv), "-30,90,34,116,-82\n")
+	svg, err := os.ReadFile(save("save-map-svg", "one-a-1.svg"))
+	require.NoError(t, err)
+	require.Contains(t, string(svg), ">a minus a of two.nc</text>")
 	// A point may be chosen on the second map.
 	eval[bool](b, `(() => {
   const c = document.getElementById("beside-cursor"), r = c.getBoundingClientRect(), { x, y, w, h, scale } = JSON.parse(document.getElementById("beside-canvas").dataset.box);

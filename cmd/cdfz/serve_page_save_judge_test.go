@@ -143,6 +143,18 @@ func TestJudgeSave(t *testing.T) {
 	require.Len(t, strings.Split(strings.TrimSpace(string(csv)), "\n"), 1+steps)
 	require.Contains(t, string(csv), fmt.Sprintf("\n0.5,10.5,2001-01-04T00:00:00,%v\n", float32(*values[10])))
 
+	// Other plots are saved where the series is.
+	b.view(s, "?file=waves.nc&var=height&at=3,y,x&point=3,90,10&from=-1&to=1&plot=hovmoller")
+	keep(save("save-series-png", "waves-height-hovmoller.png"))
+	svg(save("save-series-svg", "waves-height-hovmoller.svg"), "lon →")
+	csv, err = os.ReadFile(save("save-series-csv", "waves-height-hovmoller.csv"))
+	require.NoError(t, err)
+	require.Len(t, strings.Split(strings.TrimSpace(string(csv)), "\n"), 1+steps*360)
+	b.view(s, "?file=waves.nc&var=height&at=3,y,x&plot=means")
+	b.until(`(document.getElementById("zonal")?.dataset.values ?? "") !== ""`)
+	svg(save("save-series-svg", "waves-height-means.svg"), "height (m) →")
+	b.view(s, "?file=waves.nc&var=height&at=3,y,x&point=3,90,10&from=-1&to=1&frames=0:12:3&speed=20")
+
 	// Animations: frames 0, 3, 6 and 9, which are not the same.
 	gif := save("save-frames-gif", "waves-height.gif")
 	keep(gif)

@@ -12,6 +12,8 @@ test("CSV", () => {
   assert.equal(csv(s, { name: 'a "b"', units: "m" }), [
     'time,lat (degrees_north),"i, j","a ""b"" (m)"', "2001-02-30T00:00:00,-5,10,0.1", "2001-02-30T00:00:00,-5,12,", "2001-02-30T00:00:00,5,10,3", "2001-02-30T00:00:00,5,12,-4.5", "",
   ].join("\n"));
+  const rows = csv({ ...s, fixed: [], shape: [1, 2], data: Float32Array.of(1, 2) }, { name: "a" }, [{ name: "b", units: "m", type: "float64", data: Float64Array.of(0.25, NaN) }]).split("\n");
+  assert.deepEqual([rows[0], rows[1], rows[2]], ['lat (degrees_north),"i, j",a,b (m)', "-5,10,1,0.25", "-5,12,2,"]);
   const line = { type: "float64", shape: [2], data: Float64Array.of(1, 2), fixed: [], axes: [{ name: "z", units: "m", values: [1.5, 2.5], at: [4, 9] }] };
   assert.equal(csv(line, { name: "v" }), "z (m),v\n1.5,1\n2.5,2\n");
 });

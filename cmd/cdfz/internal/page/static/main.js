@@ -73,7 +73,7 @@ function connect() {
   point.start({ state: now, values: read.values, series: series.loadSeries, colours: colours.options, changed, step: slice.step, fail });
   summary.start({ state: now, fail });
   download.start(now);
-  save.start({ state: now, series: () => state.series });
+  save.start({ state: now });
   lines.start();
   $("blocks").addEventListener("toggle", () => $("blocks").open && storage.show(state.file, state.variable, state.words));
   $("skip").addEventListener("click", (e) => {

@@ -8,9 +8,24 @@ import { rgb } from "./scale.js";
 const pad = 20, tall = 14; // CSS pixels
 const line = 18; // of names of categories
 
-// draw draws the colours of scale.js with their values.
+// draw draws the legend of the map.
 export function draw(colours, units) {
-  const c = $("bar");
+  const names = strip($("bar"), colours, units);
+  $("bar-units").textContent = names ? "" : units ?? "";
+  $("bar-note").textContent = colours.notes.length > 0 ? `${colours.notes.join("; ")}.`.replace(/^./, (s) => s.toUpperCase()) : "";
+  $("range-all").hidden = !colours.robust;
+  $("range-all").textContent = colours.range === "all" ? "Leave out outliers" : "Show all values";
+  const m = $("bar-missing").getContext("2d");
+  for (let x = 0; x < 28; x++) {
+    for (let y = 0; y < 14; y++) {
+      m.fillStyle = `rgb(${palette.missing(x, y).join(",")})`;
+      m.fillRect(x, y, 1, 1);
+    }
+  }
+}
+
+// strip draws the colours of scale.js with their values on a canvas, and returns whether these are the names of categories.
+export function strip(c, colours, units) {
   const width = c.clientWidth, ratio = window.devicePixelRatio || 1;
   const g = c.getContext("2d");
   g.font = font(1);
@@ -36,17 +51,7 @@ export function draw(colours, units) {
   } else numbers(g, colours, width);
   c.setAttribute("role", "img");
   c.setAttribute("aria-label", names ? `Colours: ${names.list.map((n) => n.text).join("; ")}` : `Colours from ${number(low)} to ${number(high)}${unit}${colours.kind === "linear" ? "" : `, ${words[colours.kind]}`}`);
-  $("bar-units").textContent = names ? "" : units ?? "";
-  $("bar-note").textContent = colours.notes.length > 0 ? `${colours.notes.join("; ")}.`.replace(/^./, (s) => s.toUpperCase()) : "";
-  $("range-all").hidden = !colours.robust;
-  $("range-all").textContent = colours.range === "all" ? "Leave out outliers" : "Show all values";
-  const m = $("bar-missing").getContext("2d");
-  for (let x = 0; x < 28; x++) {
-    for (let y = 0; y < 14; y++) {
-      m.fillStyle = `rgb(${palette.missing(x, y).join(",")})`;
-      m.fillRect(x, y, 1, 1);
-    }
-  }
+  return Boolean(names);
 }
 
 const words = { log: "logarithmic", symlog: "logarithmic on both sides of 0" };

@@ -88,6 +88,10 @@ export function panel(id, chosen = () => {}) {
   new ResizeObserver(draw).observe(parts.map);
 
   return {
+    draw,
+    // slice returns what is shown, or null, and picture what picture.js needs of it.
+    slice: () => slice,
+    picture: () => ({ id, title: "", up: parts.up.textContent, across: parts.across.textContent, said: parts.colours.textContent }),
     // show draws a slice. options has the palette, low and high, and scaled of plane.js.
     show(s, o, label) {
       slice = s;

@@ -1,6 +1,7 @@
 // A second map that follows the first one: it shows the same part in the same view, and what pointers and keys do there
 // happens on the first one.
 import { cellOf, title } from "./axes.js";
+import { strip } from "../colour/bar.js";
 import { $, make } from "../panels/dom.js";
 import { coordinate, exact, number } from "../panels/format.js";
 import * as plane from "./plane.js";
@@ -11,10 +12,10 @@ export function twin(id, remote) {
   const parts = {
     title: make("h3"), up: make("div", { className: "axis" }), map: make("div", { className: "map" }), across: make("div", { className: "axis end" }),
     canvas: make("canvas", { id: `${id}-canvas` }), cursor: make("canvas", { id: `${id}-cursor`, className: "cursor", tabIndex: 0, role: "application" }),
-    readout: make("output", { className: "readout" }), colours: make("p", { className: "hint" }),
+    readout: make("output", { className: "readout" }), bar: make("canvas", { id: `${id}-bar` }), colours: make("p", { className: "hint" }),
   };
   parts.map.append(parts.canvas, parts.cursor);
-  $(id).replaceChildren(parts.title, parts.up, parts.map, parts.across, parts.readout, parts.colours);
+  $(id).replaceChildren(parts.title, parts.up, parts.map, parts.across, parts.readout, parts.bar, parts.colours);
   let now = null; // what is shown
   let box = null;
   let down = null; // place of a pointer that is down
@@ -34,6 +35,7 @@ export function twin(id, remote) {
     parts.canvas.dataset.box = JSON.stringify(box);
     parts.canvas.dataset.view = JSON.stringify(now.what.shown);
     stage.draw(g, box, now.what, now.colours);
+    strip(parts.bar, now.colours, now.what.slice.units);
   }
 
   // there returns the place on the first map that a pointer is at here.
@@ -67,6 +69,9 @@ export function twin(id, remote) {
   new ResizeObserver(draw).observe(parts.map);
 
   return {
+    draw,
+    // picture has what picture.js needs of the map.
+    picture: () => ({ id, title: parts.title.textContent, up: parts.up.textContent, across: parts.across.textContent, said: parts.colours.textContent }),
     // show draws a slice: what is that of stage.js, and colours are those of scale.js. text tells of them.
     show(what, colours, heading, text = "") {
       now = { what, colours };

@@ -199,6 +199,13 @@ function show() {
   }
 }
 
+// compared returns what is compared with the first map, or null: its slice, the values of the second one in its order or null, the
+// variable of that, and the maps that are shown.
+export function compared() {
+  if (!other || $("twins").hidden) return null;
+  return { slice: other.for, data: other.aligned.data, type: other.slice.type, why: other.aligned.why, variable: other.variable, file: other.file, maps: ["beside", "difference"].filter((id) => !$(id).hidden).map((id) => panels[id]) };
+}
+
 // follow notes what the first map has drawn.
 export function follow(drawn) {
   seen = drawn;

@@ -6,6 +6,7 @@ import * as means from "../data/means.js";
 import { make, rgb } from "../colour/scale.js";
 
 const lines = new Map(); // plots of series, by id
+const slices = new Map(); // what they show
 let hist = null;
 
 const width = (id) => Math.max(200, $(id).clientWidth);
@@ -43,6 +44,7 @@ export function line(s, { name, units }, { points = false, id = "series", uprigh
     Object.assign(places, { splits: () => dated(xs, Math.max(2, Math.floor(width(id) / 110))), values: (_, splits) => times(splits.map(date)).texts });
   }
   lines.get(id)?.destroy();
+  slices.set(id, s);
   const [up, across] = [units ? `${name} (${units})` : name, title(axis)];
   $(`${id}-y`).textContent = upright ? `${axis.down ? "↓" : "↑"} ${across}` : `↑ ${up}`;
   $(`${id}-x`).textContent = `${upright ? up : across} →`;
@@ -83,13 +85,15 @@ function rows(s, axis, id) {
   fill();
 }
 
-// plot returns what uPlot shows of a series, or undefined.
-export const plot = (id = "series") => lines.get(id);
+// plot returns what uPlot shows of a series, or undefined, and shown the series.
+export const plot = (id) => lines.get(id);
+export const shown = (id) => slices.get(id);
 
 // clearLine removes a series.
 export function clearLine(id = "series") {
   lines.get(id)?.destroy();
   lines.delete(id);
+  slices.delete(id);
   for (const part of ["readout", "y", "x"]) $(`${id}-${part}`).textContent = "";
   $(`${id}-table`)?.querySelector("div").replaceChildren();
 }

@@ -86,7 +86,11 @@ function possible(k) {
   return k === "series" || flat;
 }
 
-const current = () => (possible(kind) ? kind : kinds[0]);
+// diagramOf returns the panel of the Hovmöller diagram.
+export const diagramOf = () => diagram;
+
+// current returns the kind of plot that is shown.
+export const current = () => (possible(kind) ? kind : kinds[0]);
 
 // load reads and shows the plot of the chosen tab.
 export async function load(signal) {

@@ -10,10 +10,10 @@ const place = (axis, i) => axis.dates?.[i] || number(axis.values[i] ?? indexOf(a
 
 const title = (name, units) => cell(units ? `${name} (${units})` : name);
 
-/** csv writes a map or a series of a variable: an answer of api.values. */
-export function csv(s, { name, units }) {
+/** csv writes a map or a series of a variable: an answer of api.values. more has the values of others at the same places. */
+export function csv(s, { name, units }, more = []) {
   const named = [...s.fixed, ...s.axes];
-  const lines = [[...named.map((a) => title(a.name, a.dates ? "" : a.units)), title(name, units)].join(",")];
+  const lines = [[...named.map((a) => title(a.name, a.dates ? "" : a.units)), title(name, units), ...more.map((m) => title(m.name, m.units))].join(",")];
   const fixed = s.fixed.map((a) => cell(place(a, 0)));
   const [rows, columns] = s.shape.length === 2 ? s.shape : [1, s.shape[0]];
   const across = s.axes.at(-1);
@@ -22,7 +22,8 @@ export function csv(s, { name, units }) {
     const before = [...fixed, ...(s.shape.length === 2 ? [cell(place(s.axes[0], r))] : [])].map((x) => `${x},`).join("");
     for (let c = 0; c < columns; c++) {
       const v = s.data[r * columns + c];
-      lines.push(`${before}${texts[c]},${v !== v ? "" : exact(v, s.type)}`);
+      const others = more.map((m) => m.data[r * columns + c]).map((x, k) => `,${x !== x ? "" : exact(x, more[k].type)}`).join("");
+      lines.push(`${before}${texts[c]},${v !== v ? "" : exact(v, s.type)}${others}`);
     }
   }
   return `${lines.join("\n")}\n`;

@@ -60,8 +60,55 @@ export function mapPicture(g, parts, texts) {
   };
 }
 
-// seriesPicture plans the picture of a series, which uPlot has drawn. vector draws its lines, not its canvas.
-export function seriesPicture(g, u, texts, vector) {
+// panelPicture plans the picture of a smaller map with its legend. parts are its canvases, or Drawings of them, and of has what its
+// panel tells: id, title, up, across and said. texts may be those of the page.
+export function panelPicture(g, parts, of, texts = null) {
+  const [map, bar] = ["canvas", "bar"].map((part) => $(`${of.id}-${part}`));
+  const [width, high, tall] = [map.clientWidth, map.clientHeight, bar ? bar.clientHeight + 4 : 0];
+  g.font = `12px ${family}`;
+  const said = wrap(g, of.said, width), head = [of.title, texts?.title, texts?.subtitle, texts?.where].filter((s) => s !== undefined && s !== "");
+  return {
+    width: width + 2 * pad, height: pad + (head.length + 2) * line + high + tall + said.length * line + pad,
+    draw(g) {
+      background(g, this.width, this.height);
+      let y = pad;
+      const text = (s, style, colour, align = "left") => {
+        Object.assign(g, { font: `${style} ${family}`, fillStyle: css(colour), textAlign: align, textBaseline: "top" });
+        g.fillText(s, align === "left" ? pad : pad + width, y, width);
+        y += line;
+      };
+      head.forEach((s, i) => text(s, i === 0 ? "bold 16px" : "12px", i === 0 ? "--ink" : "--soft"));
+      text(of.up, "12px", "--soft");
+      g.drawImage(parts[0], pad, y, width, high);
+      y += high;
+      text(of.across, "12px", "--soft", "right");
+      if (bar) g.drawImage(parts[1], pad, y, bar.clientWidth, bar.clientHeight);
+      y += tall;
+      for (const s of said) text(s, "12px", "--ink");
+    },
+  };
+}
+
+// row plans pictures side by side.
+export function row(list) {
+  return {
+    width: list.reduce((sum, p) => sum + p.width, 0), height: Math.max(...list.map((p) => p.height)),
+    draw(g) {
+      background(g, this.width, this.height);
+      let x = 0;
+      for (const p of list) {
+        g.save();
+        g.translate(x, 0);
+        p.draw(g);
+        g.restore();
+        x += p.width;
+      }
+    },
+  };
+}
+
+// seriesPicture plans the picture of a series, which uPlot has drawn in the element of an id. vector draws its lines, not its canvas.
+export function seriesPicture(g, u, id, texts, vector) {
   const { width, height } = u;
   g.font = `bold 16px ${family}`;
   const title = wrap(g, texts.title, width - pad);
@@ -78,16 +125,16 @@ export function seriesPicture(g, u, texts, vector) {
       for (const t of title) text(t, "bold 16px", "--ink");
       text(texts.subtitle, "12px", "--soft");
       text(texts.where, "14px", "--ink");
-      text(label("series-y"), "12px", "--soft");
+      text(label(`${id}-y`), "12px", "--soft");
       if (vector) {
         g.save();
         g.translate(pad, y);
-        lines(g, u);
+        lines(g, u, $(id).dataset.drawn === "points");
         g.restore();
       } else g.drawImage(u.ctx.canvas, pad, y, width, height);
       y += height;
       Object.assign(g, { font: `12px ${family}`, fillStyle: css("--soft"), textAlign: "right" });
-      g.fillText(label("series-x"), pad + width, y, width);
+      g.fillText(label(`${id}-x`), pad + width, y, width);
     },
   };
 }
@@ -98,7 +145,7 @@ function background(g, w, h) {
 }
 
 // lines draws what uPlot shows: its axes with their ticks, and the line or the points.
-function lines(g, u) {
+function lines(g, u, dots) {
   const scale = devicePixelRatio || 1;
   const [left, top, width, height] = ["left", "top", "width", "height"].map((k) => u.bbox[k] / scale);
   const upright = u.scales.x.ori === 1; // the coordinate, as that of profiles
@@ -125,7 +172,6 @@ function lines(g, u) {
   all.forEach((ys, k) => {
     const s = u.series[k + 1], colour = css("--mark");
     const stroke = typeof s._stroke === "string" ? s._stroke : colour;
-    const dots = $("series").dataset.drawn === "points";
     Object.assign(g, { strokeStyle: stroke, fillStyle: stroke, lineWidth: s.width || 2, lineJoin: "round" });
     g.beginPath();
     let open = false;
