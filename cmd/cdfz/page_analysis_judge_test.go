@@ -5,6 +5,7 @@ package main
 import (
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -181,6 +182,25 @@ func TestJudgePageMeans(t *testing.T) {
 	small := generated(t, map[string]string{"measured.nc": `netcdf x { dimensions: lat = 2 ; lon = 2 ; variables: float lat(lat) ; lat:units = "degrees_north" ; float lon(lon) ; lon:units = "degrees_east" ; float cells(lat, lon) ;
 		float a(lat, lon) ; a:cell_measures = "area: cells" ; float b(lat, lon) ; b:cell_measures = "area: areacella" ; data: lat = 0, 10 ; lon = 0, 10 ; cells = 4, 3, 2, 1 ; a = 1, 2, 3, _ ; b = 1, 2, 3, 4 ; }`})
 	require.NoError(t, os.Rename(filepath.Join(small, "measured.nc"), filepath.Join(dir, "measured.nc")))
+	// A curved grid with corners, whose edges are great circles for CDO, too.
+	place := func(j, i float64) (lat, lon float64) { return 30 + 3*j + 0.7*i, 4*i - 0.5*j }
+	var lats, lons, corners [2]string // the second one of lats has values
+	for j := range 9 {
+		for i := range 12 {
+			lat, lon := place(float64(j), float64(i))
+			lats[0] += fmt.Sprintf(", %g", lat)
+			lons[0] += fmt.Sprintf(", %g", lon)
+			for _, c := range [][2]float64{{-0.5, -0.5}, {-0.5, 0.5}, {0.5, 0.5}, {0.5, -0.5}} {
+				lat, lon := place(float64(j)+c[0], float64(i)+c[1])
+				corners[0] += fmt.Sprintf(", %g", lat)
+				corners[1] += fmt.Sprintf(", %g", lon)
+			}
+			lats[1] += fmt.Sprintf(", %d", (j*37+i*11)%23+j)
+		}
+	}
+	bent := generated(t, map[string]string{"curved.nc": `netcdf x { dimensions: j = 9 ; i = 12 ; four = 4 ; variables: double lat(j, i) ; lat:units = "degrees_north" ; lat:standard_name = "latitude" ; lat:bounds = "latb" ; double lon(j, i) ; lon:units = "degrees_east" ;
+		lon:standard_name = "longitude" ; lon:bounds = "lonb" ; double latb(j, i, four) ; double lonb(j, i, four) ; double a(j, i) ; a:coordinates = "lon lat" ; data: lat = ` + lats[0][2:] + ` ; lon = ` + lons[0][2:] + ` ; latb = ` + corners[0][2:] + ` ; lonb = ` + corners[1][2:] + ` ; a = ` + lats[1][2:] + ` ; }`})
+	require.NoError(t, os.Rename(filepath.Join(bent, "curved.nc"), filepath.Join(dir, "curved.nc")))
 	coads, err := os.ReadFile(ferret + "coads_climatology.cdf")
 	require.NoError(t, err, "install ferret-datasets")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "coads.nc"), coads, 0o644))
@@ -237,6 +257,11 @@ func TestJudgePageMeans(t *testing.T) {
 	b.shot("means")
 	require.Contains(t, b.text("area-mean"), " of the part that is shown, weighted by the areas of the cells on a sphere, as the cosine of latitude gives them, from edges half way between coordinates; ")
 	require.Contains(t, b.text("zonal-how"), "Zonal mean: over COADSX, each value counts alike; ")
+	b.view(s, "?file=curved.nc&var=a&plot=means")
+	b.until(`document.getElementById("area-mean").textContent !== ""`)
+	require.InEpsilon(t, cdo("-fldmean", "curved.nc")[0], area(), 1e-6, b.text("area-mean"))
+	require.Contains(t, b.text("area-mean"), "weighted by the areas of the cells on a sphere, from their corners in the file; ")
+	require.Contains(t, b.text("zonal-how"), "Zonal mean: over bands of 1° of latitude, to which cells belong by their middles, with the same weights; none of 108 missing.")
 	b.view(s, "?file=measured.nc&var=a&plot=means")
 	b.until(`document.getElementById("area-mean").textContent === "Mean 1.77778 over 3 cells of the map, weighted by the areas of the cells in cells; 1 is missing and not counted."`)
 	b.view(s, "?file=measured.nc&var=b&plot=means")

@@ -68,6 +68,13 @@ test("means", () => {
   // No areas.
   const other = slice(axis([0, 1]), axis([0, 1]), [1, 2, 3, 6]);
   assert.match(means.weights(other).how, /^not weighted/);
+  // Cells of any shape have their own areas, and bands of latitude.
+  const geo = { edges: "from their corners in the file", bounds: [0, -10, 20, 10], areas: () => Float64Array.of(1, 2, 3, 0), middle: (i, at) => ((at[0] = 0), (at[1] = [-5, -4.9, 5, 5][i]), true) };
+  const bent = { ...slice(axis([1, 2]), axis([1, 2]), [10, 40, 7, 9]), geo }, by = means.weights(bent);
+  assert.equal(by.how, "weighted by the areas of the cells on a sphere, from their corners in the file");
+  near(means.area(bent, null, by).mean, (10 + 80 + 21) / 6);
+  const z = means.banded(bent, null, by);
+  assert.deepEqual([z.wide, z.data.length, z.axes[0].values[10], z.data[10], z.axes[0].values[30], z.data[30], z.counts[30], z.missing], [0.5, 40, -4.75, 30, 5.25, 7, 2, 0]);
   near(means.area(other, null, means.weights(other)).mean, 3);
   assert.ok(Number.isNaN(means.area(slice(north([0, 1]), east([0, 1]), [NaN, NaN, NaN, NaN]), null, means.weights(other)).mean));
 });

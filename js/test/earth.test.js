@@ -112,6 +112,10 @@ test("cells of meshes", async (t) => {
   near([Math.abs(middle[0]), middle[1]], [180, 5]);
   const south = raster(geo, projection.make("north", { lon: 0, lat: 90, zoom: 1 }, box));
   assert.equal(south[90 * 360 + 180], 0, "the pole");
+  // Areas: a quarter of a hemisphere, whatever the order of its corners, and none of nodes and planes.
+  const eighth = cells.faces({ lon: Float64Array.of(0, 90, 0), lat: Float64Array.of(0, 0, 90), corners: [2, 1, 0], starts: [0, 3] });
+  near([...eighth.areas()], [Math.PI / 2], 1e-12);
+  assert.deepEqual([cells.faces({ lon, lat, corners: [0, 1, 2], starts: [0, 3], nodal: true }).areas, cells.faces({ lon, lat, corners: [0, 1, 2], starts: [0, 3], planar: true }).areas], [null, null]);
   // A curved grid: cells meet at the middle between their places, also across the date line.
   const curved = cells.curved([170, 180, -170, 170, 180, -170], [0, 0, 0, 10, 10, 10], 2, 3);
   const c = raster(curved);

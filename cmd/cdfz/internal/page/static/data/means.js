@@ -36,10 +36,12 @@ function factors(axis, bounds) {
 
 // weights returns the weight of the cell in a row and a column of a slice as a function, and how it is found,
 // for users. area has the values of the variable that cell_measures names, read as the slice, and bounds
-// those of the axes. Without an area only latitudes and longitudes have weights.
+// those of the axes. Without an area only latitudes and longitudes, and cells whose corners are known, have weights.
 export function weights(slice, { area = null, name = "", bounds = [] } = {}) {
   const columns = slice.shape[1];
   if (area?.length === slice.data.length) return { of: (r, c) => area[r * columns + c], how: `weighted by the areas of the cells in ${name}` };
+  const areas = slice.geo?.areas?.();
+  if (areas?.length === slice.data.length) return { of: (r, c) => areas[r * columns + c], how: `weighted by the areas of the cells on a sphere, ${slice.geo.edges}` };
   const kinds = slice.axes.map(kindOf);
   if (kinds.slice().sort().join("") !== "en") return { of: () => 1, how: "not weighted, because the areas of the cells are not known" };
   const [rows, cols] = slice.axes.map((a, k) => factors(a, bounds[k]) ?? (a.values.length === 1 ? [1] : null));
@@ -70,6 +72,33 @@ export function area(slice, part, { of }) {
     }
   }
   return { mean: all > 0 ? sum / all : NaN, used, missing: (bottom - top) * (right - left) - used };
+}
+
+// banded returns the means of cells of any shape over bands of latitude, to which these belong by their middles: a series as that of along, with the width
+// of a band in degrees as wide. null means that there are no such cells.
+export function banded(slice, part, { of }) {
+  const [rows, columns] = cells(slice, part), { geo } = slice, at = [0, 0];
+  if (!geo?.areas) return null;
+  const [, south, , north] = geo.bounds;
+  const wide = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5].find((w) => (north - south) / w <= 60) ?? 5;
+  const first = Math.floor(south / wide), n = Math.max(1, Math.ceil(north / wide) - first);
+  const sums = new Float64Array(n), all = new Float64Array(n), counts = new Uint32Array(n);
+  let missing = 0;
+  for (let r = rows[0]; r < rows[1]; r++) {
+    for (let c = columns[0]; c < columns[1]; c++) {
+      const i = r * slice.shape[1] + c, v = slice.data[i], w = of(r, c);
+      if (!Number.isFinite(v) || !(w >= 0) || !Number.isFinite(w) || !geo.middle(i, at)) {
+        missing++;
+        continue;
+      }
+      const band = Math.max(0, Math.min(n - 1, Math.floor(at[1] / wide) - first));
+      sums[band] += w * v;
+      all[band] += w;
+      counts[band]++;
+    }
+  }
+  const axis = { dim: -1, name: "latitude", units: "degrees_north", start: 0, step: 1, index: false, values: Array.from(sums, (_, k) => Number(((first + k + 0.5) * wide).toFixed(4))) };
+  return { type: "float64", shape: [n], axes: [axis], fixed: [], data: sums.map((s, k) => (all[k] > 0 ? s / all[k] : NaN)), counts, missing, cells: (rows[1] - rows[0]) * (columns[1] - columns[0]), wide };
 }
 
 // along returns the means over one axis, 0 for rows and 1 for columns: a series with the other one. Cells count by

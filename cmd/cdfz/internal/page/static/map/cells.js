@@ -83,6 +83,7 @@ export function faces({ lon, lat, corners, starts, nodal = false, planar = false
     };
   return {
     kind: "faces", planar, nodal, n: nodal ? lon.length : m, middle, bounds: boundsOf(lon, lat, planar), triangles: made.owner.length,
+    areas: nodal || planar ? null : () => areasOf({ lon, lat, corners, starts }), edges: "from their corners in the file",
     raster(out, box, p) {
       const [x, y] = pixels(p, made.lon, made.lat);
       rasters.triangles(out, box, x, y, made.corners, nodal ? null : made.owner, p.turn);
@@ -91,6 +92,27 @@ export function faces({ lon, lat, corners, starts, nodal = false, planar = false
       return out;
     },
   };
+}
+
+// areasOf returns the areas of polygons on a sphere of radius 1, whose edges are great circles.
+function areasOf({ lon, lat, corners, starts }) {
+  const rad = Math.PI / 180, out = new Float64Array(starts.length - 1);
+  const place = (node) => [Math.cos(lat[node] * rad) * Math.cos(lon[node] * rad), Math.cos(lat[node] * rad) * Math.sin(lon[node] * rad), Math.sin(lat[node] * rad)];
+  const dot = (a, b) => a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+  for (let i = 0; i < out.length; i++) {
+    if (starts[i + 1] - starts[i] < 3) continue;
+    const a = place(corners[starts[i]]);
+    let b = place(corners[starts[i] + 1]), sum = 0;
+    for (let k = starts[i] + 2; k < starts[i + 1]; k++) {
+      // The angles of a triangle by A. van Oosterom and J. Strackee (1983).
+      const c = place(corners[k]);
+      const volume = a[0] * (b[1] * c[2] - b[2] * c[1]) + a[1] * (b[2] * c[0] - b[0] * c[2]) + a[2] * (b[0] * c[1] - b[1] * c[0]);
+      sum += 2 * Math.atan2(volume, 1 + dot(a, b) + dot(b, c) + dot(c, a));
+      b = c;
+    }
+    out[i] = Math.abs(sum);
+  }
+  return out;
 }
 
 // triangulated cuts polygons into triangles from their first corner. One around a pole is cut into two for each side, up
@@ -198,7 +220,7 @@ export function curved(lon, lat, rows, columns) {
     }
   }
   const out = faces({ lon: x, lat: y, ...quads(rows, columns) });
-  return { ...out, bounds: boundsOf(lon, lat), middle: (i, at) => { at[0] = lon[i]; at[1] = lat[i]; return isPlace(lon[i], lat[i]); } };
+  return { ...out, bounds: boundsOf(lon, lat), edges: "from corners half way between their middles", middle: (i, at) => { at[0] = lon[i]; at[1] = lat[i]; return isPlace(lon[i], lat[i]); } };
 }
 
 // quads returns the faces of a grid whose corners are numbered row by row.
@@ -228,7 +250,7 @@ export function mapped(place, axes, across) {
     }
   }
   return {
-    ...faces({ lon, lat, ...quads(rows, columns) }),
+    ...faces({ lon, lat, ...quads(rows, columns) }), edges: "from corners half way between coordinates",
     middle(i, out) {
       const of = [axes[0].values[Math.floor(i / columns)], axes[1].values[i % columns]];
       return place(of[across], of[1 - across], out);

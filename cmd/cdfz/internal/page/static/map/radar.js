@@ -83,7 +83,7 @@ export function sweep(site, azimuths, elevations, distances, ray) {
     starts[i + 1] = to;
   }
   return {
-    ...cells.faces({ lon, lat, corners, starts }),
+    ...cells.faces({ lon, lat, corners, starts }), edges: "from corners half way between rays and gates",
     middle(i, out) {
       const [k, g] = of(i);
       if (!both.has(k)) return false;

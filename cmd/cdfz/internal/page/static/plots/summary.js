@@ -88,12 +88,13 @@ export async function update() {
   $("area-mean").textContent = used === 0 ? "No cell has a value." :
     `Mean ${number(mean)}${units} over ${used} cells of ${part ? "the part that is shown" : "the map"}, ${weights.how}; ${missing === 0 ? "none is missing" : `${missing} ${missing === 1 ? "is" : "are"} missing and not counted`}${steps.length > 0 ? `; from ${steps.join(" and ")}` : ""}.`;
   $("area-mean").dataset.value = String(mean);
-  const over = slice.axes.findIndex((a) => means.kindOf(a) === "e");
-  $("zonal-block").hidden = over < 0;
-  if (over < 0) return;
-  const z = means.along(slice, part, over, weights.bounds);
-  const onGlobe = slice.axes[over].standard !== "grid_longitude";
-  $("zonal-how").textContent = `${onGlobe ? "Zonal mean" : "Mean along grid longitude, which is not a zonal mean"}: over ${slice.axes[over].name}, ${z.even ? "each value counts alike" : "values count by the length of their cells"}; ${z.missing === 0 ? "none" : z.missing} of ${z.cells} missing${z.missing === 0 ? "" : " and not counted"}.`;
+  const bands = means.banded(slice, part, weights), over = slice.axes.findIndex((a) => means.kindOf(a) === "e");
+  $("zonal-block").hidden = !bands && over < 0;
+  if (!bands && over < 0) return;
+  const z = bands ?? means.along(slice, part, over, weights.bounds);
+  const onGlobe = bands || slice.axes[over].standard !== "grid_longitude";
+  const how = bands ? `over bands of ${z.wide}° of latitude, to which cells belong by their middles, with the same weights` : `over ${slice.axes[over].name}, ${z.even ? "each value counts alike" : "values count by the length of their cells"}`;
+  $("zonal-how").textContent = `${onGlobe ? "Zonal mean" : "Mean along grid longitude, which is not a zonal mean"}: ${how}; ${z.missing === 0 ? "none" : z.missing} of ${z.cells} missing${z.missing === 0 ? "" : " and not counted"}.`;
   $("zonal").dataset.values = JSON.stringify(Array.from(z.data, (v) => (Number.isFinite(v) ? v : null)));
   const upright = means.kindOf(z.axes[0]) === "n" || z.axes[0].axis === "Z";
   plots.line(z, variable, { id: "zonal", upright, note: (i) => `, of ${z.counts[i]} values` });
