@@ -6,7 +6,10 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -47,24 +50,40 @@ func serveQuietly(t *testing.T, dir string) string {
 	return "http://" + l.Addr().String()
 }
 
-// TestJudgePageAxe checks the page with axe-core, by the rules of WCAG 2.2, level AA, and its best practices: five kinds
-// of files, in light and dark, wide and narrow.
+// TestJudgePageAxe checks the page with axe-core, by the rules of WCAG 2.2, level AA, and its best practices: seven kinds
+// of files, in light and dark, wide and narrow, and the viewer without a server.
 func TestJudgePageAxe(t *testing.T) {
 	axe, err := os.ReadFile("../../js/node_modules/axe-core/axe.min.js")
 	require.NoError(t, err, "run .ci/deps")
 	names := []string{"global", "icon", "stations", "profile", "damaged"}
-	at := serveQuietly(t, kindArchives(t, names...))
+	dir := kindArchives(t, append(names, "ocean")...)
+	at := serveQuietly(t, dir)
+	// The viewer without a server is beside its archives.
+	out, err := self(t, "export", "--viewer", filepath.Join(dir, "viewer")).CombinedOutput()
+	require.NoError(t, err, string(out))
+	static := httptest.NewServer(http.FileServer(http.Dir(dir)))
+	t.Cleanup(static.Close)
 	b := openBrowser(t, 1280, 900)
 	// The first one has a second map, the difference, arrows and another plot.
 	queries := []string{"global.nc&var=SST&at=6,y,x&point=6,45,80&with=AIRT&compare=both&arrows=1&plot=hovmoller"}
 	for _, name := range names {
 		queries = append(queries, name+".nc")
 	}
-	for _, name := range queries {
-		for _, width := range []int64{1280, 390} {
+	viewer := static.URL + "/viewer/index.html?url=" + static.URL + "/"
+	queries = append(queries, "ocean.nc&var=thetao&at=0,0,y,x&point=0,0,30,40&plot=profile&contours=1", "icon.nc&plot=means", viewer+"ocean.nc.cdfz&var=thetao&plot=means&with=nav_lat&compare=both")
+	for i, name := range queries {
+		widths := []int64{1280, 390}
+		if i > len(names) { // the same panels as before, with other plots
+			widths = widths[:1]
+		}
+		for _, width := range widths {
 			for _, theme := range []string{"light", "dark"} {
 				b.theme(theme)
-				b.do(chromedp.EmulateViewport(width, 900), chromedp.Navigate(at+"/page/?file="+name))
+				address := name
+				if !strings.HasPrefix(name, "http") {
+					address = at + "/page/?file=" + name
+				}
+				b.do(chromedp.EmulateViewport(width, 900), chromedp.Navigate(address))
 				b.settled()
 				if strings.Contains(name, "with=") {
 					b.until(`!document.getElementById("twins").hidden`)
