@@ -65,6 +65,16 @@ func TestJudgeViewerCatalogue(t *testing.T) {
 	require.Equal(t, address, eval[string](b, `new Promise((r) => setTimeout(() => r(location.href), 300))`))
 	b.clean()
 
+	// On a narrow screen the list closes, and the focus goes to what was chosen.
+	b.do(chromedp.EmulateViewport(390, 900), chromedp.Navigate("about:blank"), chromedp.Navigate(pages.URL+"/?url="+data.URL+"/cat.parquet"))
+	b.until(`document.querySelectorAll("#tree li").length === 3`)
+	b.after(func() {
+		b.do(chromedp.Focus(chromedp.CSS(`#tree > li > a`)), chromedp.KeyEvent(kb.Enter))
+	})
+	require.Equal(t, "main false", eval[string](b, `document.activeElement.id + " " + document.getElementById("files").open`))
+	b.do(chromedp.EmulateViewport(1000, 900))
+	b.clean()
+
 	// A file that was dropped there is dropped here.
 	b.do(chromedp.Navigate(pages.URL + "/?url=x.nc.cdfz.local&var=b&at=1,y,x"))
 	b.until(`document.getElementById("message")?.textContent !== ""`)

@@ -42,9 +42,12 @@ export async function open(file, wanted = {}, push = true) {
   document.title = `${visible(file)} – cdfz`;
   $("path").textContent = visible(file);
   $("welcome").hidden = true;
-  tree.mark(file);
   variables.show(file, state.meta, (v) => choose(v, {}, true));
-  if (window.innerWidth < 900) $("files").open = false;
+  tree.mark(file); // when the list of files has the height that the one of variables leaves it
+  if (window.innerWidth < 900) {
+    if ($("files").contains(document.activeElement)) $("main").focus({ preventScroll: true });
+    $("files").open = false;
+  }
   const named = state.meta.variables.find((v) => v.name === wanted.name);
   const bare = state.meta.variables.length === 0;
   $("view").hidden = false;
