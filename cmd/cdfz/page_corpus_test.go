@@ -25,7 +25,7 @@ const shownTexts = `(async () => {
     concat(["map", "series", "text"].filter((name) => !id(name + "-section").hidden).join(), id("series").dataset.values ?? "");
   for (let last = "", since = performance.now(); ; await new Promise((r) => setTimeout(r, 20))) {
     const now = JSON.stringify(texts());
-    if (now !== last || !(Number(document.body.dataset.ready ?? 0) > 0 || !id("message").hidden)) [last, since] = [now, performance.now()];
+    if (now !== last || !(Number(document.body.dataset.ready ?? 0) > 0 || !id("message").hidden) || document.body.dataset.choosing) [last, since] = [now, performance.now()];
     else if (performance.now() - since > 150) return texts();
   }
 })()`

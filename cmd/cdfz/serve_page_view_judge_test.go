@@ -212,12 +212,12 @@ func TestJudgePageFirst(t *testing.T) {
 // TestJudgePageWrong checks that wrong addresses and numbers have a text, and what is shown
 // instead.
 func TestJudgePageWrong(t *testing.T) {
-	s := serveOn(t, generated(t, map[string]string{"x.nc": `netcdf x { dimensions: time = 4 ; y = 2 ; x = 3 ; variables: float a(time, y, x) ; float b(x) ;
+	s := serveOn(t, generated(t, map[string]string{"x.nc": `netcdf x { dimensions: time = 4 ; y = 2 ; x = 3 ; r = UNLIMITED ; variables: float a(time, y, x) ; float b(x) ; float none(r, y, x) ;
 		data: a = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24 ; b = 1, 2, 3 ; }`}))
 	b := openBrowser(t, 1000, 900)
 	for query, want := range map[string]string{
 		"&var=a&at=1,y,x&point=1,1,2":   "",
-		"&var=none":                     "In the address: the file has no variable none.",
+		"&var=other":                    "In the address: the file has no variable other.",
 		"&var=a&at=4,y,x":               "In the address: at=4,y,x is not a part of a(time=4, y=2, x=3).",
 		"&var=a&at=1.5,y,x&point=0,0,9": "In the address: at=1.5,y,x is not a part of a(time=4, y=2, x=3); point=0,0,9 is not a point of a(time=4, y=2, x=3).",
 		"&var=a&at=x,x,0":               "In the address: at=x,x,0 is not a part of a(time=4, y=2, x=3).",
@@ -237,6 +237,8 @@ func TestJudgePageWrong(t *testing.T) {
 		require.Empty(t, b.text("note"))
 		require.Equal(t, "greys", eval[string](b, `document.getElementById("palette").value`))
 	}
+	b.do(chromedp.Navigate(s.at + "/page/?file=x.nc&var=none"))
+	b.until(`document.getElementById("message")?.textContent === "The variable has no values: its dimension r has length 0."`)
 	b.view(s, "?file=x.nc&at=0,0,0,y,x")
 	require.Equal(t, "In the address: at=0,0,0,y,x is not a part of a(time=4, y=2, x=3).", b.text("note"))
 

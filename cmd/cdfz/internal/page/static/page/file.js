@@ -63,7 +63,9 @@ export async function open(file, wanted = {}, push = true) {
     await choose(named, wanted, push);
     return;
   }
+  document.body.dataset.choosing = "true";
   await chooseFirst(wanted.name ? {} : wanted, push); // what an address wants of another variable fits none here
+  delete document.body.dataset.choosing;
   if (wanted.name) note([`the file has no variable ${wanted.name}`]);
 }
 

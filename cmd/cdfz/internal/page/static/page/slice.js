@@ -103,6 +103,8 @@ export async function load() {
   const signal = renew();
   hush();
   try {
+    const none = state.variable.type !== "char" && dimsOf(state.variable).find((dim, i) => dim.length === 0 && typeof state.words[i] === "number");
+    if (none) throw new Error(`The variable has no values: its dimension ${visible(none.name)} has length 0.`);
     const s = await read(state.words, signal);
     state.slice = s;
     await colours.prepare(signal);
