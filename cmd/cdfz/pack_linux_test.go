@@ -193,7 +193,7 @@ func TestPackKilled(t *testing.T) {
 	kills := 0
 	for kills = 0; !killed(t, r, "tmp", 60*time.Millisecond, "pack", "-q", "-o", "vol/", "--size", "40K", "arch/"); kills++ {
 		require.Less(t, kills, 1000)
-		volumes, err := filepath.Glob("vol/*")
+		volumes, err := filepath.Glob("vol/*.tar")
 		require.NoError(t, err)
 		for _, name := range volumes {
 			b, err := os.ReadFile(name)

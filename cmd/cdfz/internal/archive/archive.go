@@ -191,14 +191,14 @@ x.nc.gz becomes x.nc.cdfz, which restores x.nc.
 	cli.Flags(cmd, "What to archive", func(f *pflag.FlagSet) {
 		f.BoolVar(&v.whole.on, "whole", false, "keep everything below FILE, not only classic files")
 		f.Var(&cli.SizeFlag{N: &v.packs.o.Size, Min: volumes.MinSize, Max: 1 << 60}, "pack", "put archives into volumes, tar files of at most `SIZE` bytes")
-		f.Var(&cli.ShareFlag{S: &v.packs.o.Parity}, "pack-parity", "write parity of `P%` of each volume beside it, from which cdfz repair heals it")
+		f.Var(&cli.ShareFlag{S: &v.packs.o.Parity}, "pack-parity", "write parity of `P%` of each volume beside it")
 		f.Var(&cli.TimeFlag{T: &v.packs.o.Time}, "pack-time", "the time of packing that volumes have (default: now)")
 		f.BoolVar(&v.unpacks, "decompress", false, "archive the netCDF files in *.gz, *.bz2, *.xz and *.zst, too")
 		cli.Choice(cmd, &v.existing, "skip-existing", "how to see that a file is archived", existingMtime, existingHash, existingNever)
 		f.BoolVar(&v.changes.replaces, "replace-changed", false, "archive changed sources again, and keep the old archives")
 		f.BoolVar(&v.changes.removes, "remove-replaced", false, "delete the old archives once the new ones are proved;\nneeds --replace-changed; they may be the only copies of the older states")
 		f.BoolVar(&v.dry, "dry-run", false, "write nothing; report what would be archived;\nestimate size and time from a sample")
-		cli.Rare(f, "pack-time", "remove-replaced")
+		cli.Rare(f, "pack-time", "pack-parity", "remove-replaced")
 	})
 	v.specs.AddFlags(cmd)
 	chains.WriteFlags(cmd, &v.opts, "filters of all variables without -F", "size of blocks, as in 64K (default 256K, with --preset max 1M)",

@@ -103,7 +103,7 @@ a hard link of tar to the first one in its volume, if that restores the file.`,
 	cli.Flags(cmd, "Volumes", func(f *pflag.FlagSet) {
 		f.Var(&cli.SizeFlag{N: &v.o.Size, Min: volumes.MinSize, Max: 1 << 60}, "size", "begin another volume before one has more than `SIZE` bytes, such as 100G\n(default: one volume)")
 		f.BoolVar(&v.all, "all", false, "pack everything again, also what earlier volumes have")
-		f.Var(&cli.ShareFlag{S: &v.o.Parity}, "parity", "write parity of `P%` of each volume beside it, from which cdfz repair heals it")
+		f.Var(&cli.ShareFlag{S: &v.o.Parity}, "parity", "write parity of `P%` of each volume beside it")
 		f.Var(&cli.TimeFlag{T: &v.o.Time}, "time", "the time of packing that volumes have (default: now)")
 	})
 	run.ShardFlag(cmd)
