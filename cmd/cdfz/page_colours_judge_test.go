@@ -78,7 +78,7 @@ func TestJudgePageColours(t *testing.T) {
 	b.view(s, "?file=c.nc&var=fill")
 	require.Equal(t, "3 values of -99900 are outside.", b.text("bar-note"))
 	require.Equal(t, "Colours from 280 to 299 K", label())
-	require.Contains(t, b.text("stats"), "; 3 outside of the range of the colours")
+	require.Contains(t, b.text("stats"), "; without 3 values of -99900")
 	b.do(chromedp.Focus(chromedp.CSS("#range-all")), chromedp.KeyEvent(kb.Enter))
 	require.Equal(t, "Colours from -99900 to 299 K", label())
 	b.until(`location.search.includes("range=all")`)

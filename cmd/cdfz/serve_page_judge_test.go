@@ -289,6 +289,30 @@ func TestJudgePageFiles(t *testing.T) {
 	b.until(`document.body.dataset.ready === "1" && document.querySelector("#tree a[aria-current]") !== null`)
 	require.True(t, visible("deep/u099.nc"))
 	require.Equal(t, "1 of 300", filter("u007"))
+
+	// Answers that come late do not replace what was chosen after them.
+	b.do(chromedp.Navigate(s.at + "/page/?file=t000.nc"))
+	b.until(`document.body.dataset.ready === "1" && document.querySelector('#tree a[data-file="t001.nc"]') !== null`)
+	eval[bool](b, `(() => {
+		const real = window.fetch;
+		window.fetch = async (at, o) => {
+			if (/meta.t001|x%%2C1%%2C1/.test(at)) await new Promise((go) => setTimeout(go, 300));
+			return real(at, o);
+		};
+		for (const n of [1, 2]) document.querySelector('#tree a[data-file="t00' + n + '.nc"]').click();
+		return true;
+	})()`)
+	b.until(`document.body.dataset.ready === "2"`)
+	require.Equal(t, "t002.nc", eval[string](b, `new Promise((go) => setTimeout(() => go(document.getElementById("path").textContent), 400))`))
+	where := eval[string](b, `import("./map/look.js").then(async ({ choose }) => {
+		for (const cell of [[1, 1], [2, 2]]) {
+			choose(cell);
+			await new Promise((go) => setTimeout(go, 60));
+		}
+		await new Promise((go) => setTimeout(go, 400));
+		return document.getElementById("series-where").textContent;
+	})`)
+	require.Equal(t, "at lat 67.5°S, lon 24°E", where)
 	b.clean()
 }
 

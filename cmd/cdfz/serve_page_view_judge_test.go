@@ -450,8 +450,9 @@ func TestJudgePagePoints(t *testing.T) {
 // that texts have no controls, and what the page says about missing values.
 func TestJudgePageFails(t *testing.T) {
 	dir := generated(t, map[string]string{
-		"good.nc": `netcdf x { dimensions: z = 2 ; y = 2 ; x = 3 ; n = 2 ; variables: float depth(z) ; depth:positive = "down" ; float z(z) ; z:positive = "down" ; float a(y, x) ; char t(y, x) ; float b(n) ; float c(z, x) ;
-			data: z = 5, 10 ; a = 1, 2, 3, 4, 5, 6 ; t = "abc", "def" ; c = 1, 2, 3, 4, 5, 6 ; }`,
+		"good.nc": `netcdf x { dimensions: z = 2 ; y = 2 ; x = 3 ; n = 2 ; lat = 4 ; time = UNLIMITED ; variables: float depth(z) ; depth:positive = "down" ; float z(z) ; z:positive = "down" ; float a(y, x) ; char t(y, x) ; float b(n) ; float c(z, x) ; double lat(lat) ; lat:units = "degrees_north" ; lat:_FillValue = -1. ; float d(lat) ; float e(lat, x) ; float none(time, x) ; float f(lat) ;
+			data: z = 5, 10 ; a = 1, 2, 3, 4, 5, 6 ; t = "abc", "def" ; c = 1, 2, 3, 4, 5, 6 ;
+			lat = 10, -1, 30, 40 ; d = 1, 2, Infinityf, 4 ; e = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 ; f = 3, 1.e35f, 5, 4 ; }`,
 		"cut.nc": `netcdf x { dimensions: x = 3 ; variables: float a(x) ; }`,
 	})
 	require.NoError(t, os.Truncate(filepath.Join(dir, "cut.nc"), 50))
@@ -472,6 +473,18 @@ func TestJudgePageFails(t *testing.T) {
 	require.True(t, eval[bool](b, `document.getElementById("hist-y").hidden`))
 	b.view(s, "?file=good.nc&var=c")
 	require.Equal(t, "↓ z", b.text("map-y"))
+	// A coordinate is missing: the places of values are their indices, and no cell has an area.
+	b.view(s, "?file=good.nc&var=d")
+	require.Equal(t, "index of lat →", b.text("series-x"))
+	require.Contains(t, b.text("stats"), "3 values from 1 to 4, mean 2.33333 (not weighted), standard deviation 1.24722; 0 missing; 1 infinite")
+	b.view(s, "?file=good.nc&var=e")
+	require.NotContains(t, b.text("stats"), "weighted by")
+	b.view(s, "?file=good.nc&var=f")
+	require.Contains(t, b.text("stats"), "3 values from 3 to 5, mean 4 (not weighted), standard deviation 0.816497; 0 missing; without 1 value of 1e+35")
+	require.Equal(t, "without 1 value of 1e+35", b.text("series-where"))
+	b.view(s, "?file=good.nc&var=none")
+	require.Equal(t, "The variable has no values: its dimension time has length 0.", b.text("message"))
+	require.Equal(t, []bool{false, false, false, false}, shown())
 	b.clean()
 	eval[bool](b, `(() => { window.fetch = async () => new Response("a block of the archive is damaged", { status: 500 }); return true; })()`)
 	b.do(chromedp.Click(chromedp.CSS(`#vars a[data-num="2"]`)))

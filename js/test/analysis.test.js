@@ -5,6 +5,7 @@ import { axisOf } from "../viewer/cf.js";
 import * as means from "../../cmd/cdfz/internal/page/static/data/means.js";
 import * as match from "../../cmd/cdfz/internal/page/static/data/match.js";
 import * as pairs from "../../cmd/cdfz/internal/page/static/data/pairs.js";
+import * as axes from "../../cmd/cdfz/internal/page/static/map/axes.js";
 import * as stretch from "../../cmd/cdfz/internal/page/static/map/stretch.js";
 
 const near = (a, b, e = 1e-12) => assert.ok(Math.abs(a - b) <= e * Math.max(1, Math.abs(b)), `${a} is not ${b}`);
@@ -114,6 +115,15 @@ test("vectors", () => {
   assert.deepEqual(pairs.wordsFor(variable("u", [5, 0, 1], [2, 3, 4]), meta.variables[0], ["y", "x"]), [0, "y", "x"]);
   assert.deepEqual([3, 0.7, 20, 0, NaN].map(pairs.keyLength), [2, 0.5, 20, 0, 0]);
   near(pairs.typical([3, NaN], [4, 1]), 5);
+});
+
+test("ticks are in order of their places", () => {
+  const falling = { start: 0, step: 1, units: "degrees_east", values: [40, 20, 0, -20, -40] };
+  assert.deepEqual(axes.ticks(falling, 0, 5, 9).map(([, text]) => text), ["30°E", "15°E", "0°", "15°W", "30°W"]);
+  assert.deepEqual(axes.ticks({ ...falling, units: "degrees_north", values: [40, null, 0] }, 0, 3, 9).map(([, text]) => text), ["40°N", "1", "0°"]);
+  const uneven = { start: 0, step: 1, values: [100, 10, 0] };
+  const places = stretch.along(uneven, 0, 3).ticks(5).map(([at]) => at);
+  assert.deepEqual(places, places.toSorted((a, b) => a - b));
 });
 
 // The cases are those of cmd/cdfz/internal/page/axis_test.go.

@@ -114,6 +114,8 @@ test("categories", () => {
   assert.equal(scale.of(slice([0, 1]), { palette: "magma", variable: v }).palette, "magma", "another may be chosen");
   const bits = kinds.flags({ attributes: [{ name: "flag_masks", value: "1, 2, 4" }, { name: "flag_meanings", value: "cloud shadow snow" }] });
   assert.deepEqual([0, 1, 6, 8].map(bits.name), ["none", "cloud", "shadow, snow", null]);
+  const high = kinds.flags({ attributes: [{ name: "flag_masks", value: "1, 2147483648, -128" }, { name: "flag_meanings", value: "low high sign" }] });
+  assert.deepEqual([2147483649, -128].map(high.name), ["low, high", "high, sign"]);
   const fields = kinds.flags({ attributes: [{ name: "flag_masks", value: "1, 12, 12" }, { name: "flag_values", value: "1, 4, 8" }, { name: "flag_meanings", value: "day low high" }] });
   assert.deepEqual([5, 9, 8].map(fields.name), ["day, low", "day, high", "high"]);
   assert.equal(kinds.flags({ attributes: [{ name: "flag_values", value: "1, 2" }] }), null);
@@ -136,6 +138,14 @@ test("masks keep their colours in all slices", () => {
   assert.deepEqual(kinds.flags(wide).common, [0, 1, 2147483648, 2147483649]);
   const legend = scale.of(slice([0, 4, 8]), { ...auto, variable: variable(3) });
   assert.deepEqual([legend.names.map((x) => x.value), legend.others], [[0, 4], 1]);
+});
+
+test("values that stand for missing ones are left out of means and plots", () => {
+  const s = { data: Float32Array.of(1, 2, NaN, -99900, -99900), missing: 1 };
+  const c = stats.clean(s);
+  assert.deepEqual([[...c.data], c.min, c.max, c.missing, c.without], [[1, 2, NaN, NaN, NaN], 1, 2, 1, "without 2 values of -99900"]);
+  assert.equal(stats.clean(s).data, c.data);
+  assert.equal(stats.clean({ data: Float32Array.of(1, 2) }).without, "");
 });
 
 test("outliers and fill values", () => {

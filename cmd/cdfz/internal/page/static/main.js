@@ -12,6 +12,7 @@ import * as download from "./save/download.js";
 import * as draw from "./page/draw.js";
 import * as earth from "./map/earth.js";
 import * as file from "./page/file.js";
+import * as histogram from "./plots/histogram.js";
 import * as lines from "./panels/lines.js";
 import * as map from "./map/map.js";
 import { fail } from "./page/messages.js";
@@ -61,6 +62,7 @@ function connect() {
     changed();
   });
   plots.start();
+  histogram.start();
   animation.start({ state: now, read: read.read, key: read.keyOf, show: slice.showFrame, stopped: slice.stopped, fail, changed });
   colours.start({
     state: now, read: read.read, fail,
@@ -70,7 +72,7 @@ function connect() {
       changed();
     },
   });
-  point.start({ state: now, values: read.values, series: series.loadSeries, colours: colours.options, changed, step: slice.step, fail });
+  point.start({ state: now, signal: read.signal, values: read.values, series: series.loadSeries, colours: colours.options, changed, step: slice.step, fail });
   summary.start({ state: now, fail });
   download.start(now);
   save.start({ state: now });
@@ -84,6 +86,7 @@ function connect() {
     palette.forPaper();
     redraw();
     plots.redraw();
+    histogram.redraw();
   });
   palette.onTheme(() => state.slice && slice.load());
   variables.start();
@@ -94,6 +97,7 @@ async function start() {
   window.addEventListener("popstate", () => {
     const wanted = address.read(location.search);
     if (wanted.file && !api.isListing(wanted.file)) file.open(wanted.file, wanted, false);
+    else file.close();
   });
   opening.start((name) => file.open(name, file.wantedOf(name)).then(() => tree.refill()), (list) => list.then(() => tree.refill()).catch(fail));
   const listed = opening.catalogue(location.search).catch(fail).then(() => tree.start((name) => file.open(name))).catch(fail);

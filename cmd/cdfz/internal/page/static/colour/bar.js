@@ -96,7 +96,7 @@ function places(g, names, width) {
   list = list.slice(0, most);
   let x = 0, y = 0;
   const out = list.map(({ value, text }) => {
-    const all = `${number(value)} ${text}`;
+    const all = `${value} ${text}`;
     const wide = 19 + g.measureText(all).width + 14;
     if (x > 0 && x + wide - 14 > width) [x, y] = [0, y + line];
     const p = { x, y, text: all, value };

@@ -29,9 +29,11 @@ export function flags(v) {
     return { values: [...names.keys()], name: (value) => names.get(value) ?? null };
   }
   // Each mask is a bit, or a field of bits that has one of some values.
+  const whole = (n) => (Number.isInteger(n) ? BigInt(n) : null); // operators of numbers have 32 bits
+  const fields = masks.map((mask, i) => [whole(mask), whole(values.length > 0 ? values[i] : mask)]);
   const name = (value) => {
     if (!Number.isInteger(value)) return null;
-    const on = masks.flatMap((mask, i) => ((value & mask) === ((values.length > 0 ? values[i] : mask) | 0) && meanings[i] ? [meanings[i]] : []));
+    const on = fields.flatMap(([mask, own], i) => (mask !== null && own !== null && (whole(value) & mask) === own && meanings[i] ? [meanings[i]] : []));
     return on.length > 0 ? on.join(", ") : value === 0 ? "none" : null;
   };
   return { values: [], name, common: masked(masks, values) };

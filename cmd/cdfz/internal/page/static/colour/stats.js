@@ -1,4 +1,5 @@
 // What the values of a slice tell about its colours.
+import { number } from "../panels/format.js";
 
 // fills are values that files have for missing ones, often without saying so.
 const fills = [-9999, -999, -99, -99999, -99900, -999900, -9999999, -32768, -32767, -2147483648, -2147483647, -1e20, -1e30, -1e34, -9e33, -9.99e8, 999, 9999, 99999, 999999, 32767, 65535, 2147483647, 1e10, 1e15, 1e20, 1e30, 1e34, 1e35, 1e36, 9.96921e36, 9.969209968386869e36, 3.4028234663852886e38, -3.4028234663852886e38, -999.9, -99.9, -9999.9, -9.96921e36];
@@ -81,4 +82,21 @@ export function robust(s) {
   if (s.low === null) return null;
   if (s.p98 > s.p2 && s.high - s.low > useless * (s.p98 - s.p2)) return { low: s.p2, high: s.p98, percentiles: true };
   return s.fills.length > 0 ? { low: s.low, high: s.high, percentiles: false } : null;
+}
+
+const cleaned = new WeakMap(); // by data
+
+/**
+ * clean returns a slice or a series without the values that seem to stand for missing ones, which would make its mean and its plots
+ * useless. without tells of them, and is "" if there are none. missing stays that of the file.
+ */
+export function clean(s) {
+  const { fills, low, high } = of(s.data);
+  if (fills.length === 0) return { ...s, without: "" };
+  if (!cleaned.has(s.data)) {
+    const values = new Set(fills.map((f) => f.value));
+    cleaned.set(s.data, s.data.map((v) => (values.has(v) ? NaN : v)));
+  }
+  const without = `without ${fills.map(({ value, count }) => `${count.toLocaleString("en")} ${count === 1 ? "value" : "values"} of ${number(value)}`).join(" and ")}`;
+  return { ...s, data: cleaned.get(s.data), min: low, max: high, without };
 }

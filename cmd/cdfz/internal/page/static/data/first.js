@@ -27,8 +27,10 @@ export function ranked({ variables, dimensions }) {
     let n = 10 * Math.min(3, v.dims.filter((d) => dimensions[d]?.length > 1).length);
     if (v.size === 0) n -= 1000;
     if (v.type === "char") n -= 500;
-    if (v.dims.some((d) => dimensions[d]?.coordinate === v.num) || described.has(v.name) || places.test(v.name) || units.test(v.units ?? "") ||
-      has("cf_role") || has("axis") || has("positive") || /^(latitude|longitude|time)$/.test(attr("standard_name"))) n -= 100;
+    if (v.dims.some((d) => dimensions[d]?.coordinate === v.num) || described.has(v.name) || units.test(v.units ?? "") || has("cf_role") || has("grid_mapping_name") ||
+      (!has("mesh") && (has("axis") || has("positive"))) || /^(latitude|longitude|time)$/.test(attr("standard_name"))) n -= 100;
+    else if (places.test(v.name)) n -= 60; // less, because a name may mislead
+    else if (v.dims.length === 0) n -= 60;
     if (has("flag_values") || has("flag_masks") || has("flag_meanings") || /status_flag|quality/.test(attr("standard_name")) || /(^|_)(qc|flags?|dqf?|error|err|std)(_|$)/i.test(v.name) || /QC[A-Z]?$/.test(v.name)) n -= 50;
     if (/^(pres(sure)?|elevation)(_|$)/i.test(v.name)) n -= 4; // often a coordinate of observations
     if (v.units) n += 2;

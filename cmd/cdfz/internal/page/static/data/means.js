@@ -39,16 +39,16 @@ function factors(axis, bounds) {
 // those of the axes. Without an area only latitudes and longitudes, and cells whose corners are known, have weights.
 export function weights(slice, { area = null, name = "", bounds = [] } = {}) {
   const columns = slice.shape[1];
-  if (area?.length === slice.data.length) return { of: (r, c) => area[r * columns + c], how: `weighted by the areas of the cells in ${name}` };
+  if (area?.length === slice.data.length) return { of: (r, c) => area[r * columns + c], how: `weighted by the areas of the cells in ${name}`, weighted: true };
   const areas = slice.geo?.areas?.();
-  if (areas?.length === slice.data.length) return { of: (r, c) => areas[r * columns + c], how: `weighted by the areas of the cells on a sphere, ${slice.geo.edges}` };
+  if (areas?.length === slice.data.length) return { of: (r, c) => areas[r * columns + c], how: `weighted by the areas of the cells on a sphere, ${slice.geo.edges}`, weighted: true };
   const kinds = slice.axes.map(kindOf);
-  if (kinds.slice().sort().join("") !== "en") return { of: () => 1, how: "not weighted, because the areas of the cells are not known" };
+  if (kinds.slice().sort().join("") !== "en") return { of: () => 1, how: "not weighted, because the areas of the cells are not known", weighted: false };
   const [rows, cols] = slice.axes.map((a, k) => factors(a, bounds[k]) ?? (a.values.length === 1 ? [1] : null));
-  if (!rows || !cols) return { of: () => 1, how: "not weighted, because the coordinates have gaps" };
+  if (!rows || !cols) return { of: () => 1, how: "not weighted, because the coordinates have gaps", weighted: false };
   const lat = kinds.indexOf("n");
   const given = bounds[lat]?.length === 2 * slice.axes[lat].values.length;
-  return { of: (r, c) => rows[r] * cols[c], how: `weighted by the areas of the cells on a sphere, as the cosine of latitude gives them, from edges ${given ? "in the file" : "half way between coordinates"}` };
+  return { of: (r, c) => rows[r] * cols[c], how: `weighted by the areas of the cells on a sphere, as the cosine of latitude gives them, from edges ${given ? "in the file" : "half way between coordinates"}`, weighted: true };
 }
 
 // cells returns the rows and columns of a slice that are in a part of the map: [from, to] of each. null is all.

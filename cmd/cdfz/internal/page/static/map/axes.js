@@ -19,7 +19,7 @@ export function title(axis, first = axis.start, n = Infinity) {
 }
 
 // ticks returns ticks for n indices from the first on: their places from 0 to 1 with their
-// text. They are at round values of the coordinates if these are monotonic, else at some indices.
+// text, in order of the places. They are at round values of the coordinates if these are monotonic, else at some indices.
 export function ticks(axis, first, n, count) {
   count = Math.max(2, Math.min(9, Math.floor(count)));
   const cells = [];
@@ -33,7 +33,7 @@ export function ticks(axis, first, n, count) {
   if (axis.dates || !ordered) {
     const step = Math.max(1, Math.ceil(cells.length / count));
     const marked = cells.map((_, i) => i).filter((i) => i % step === 0 && index(i) >= first);
-    const texts = axis.dates ? times(marked.map((i) => axis.dates[cells[i]])).texts : labels(values).filter((_, i) => marked.includes(i));
+    const texts = axis.dates ? times(marked.map((i) => axis.dates[cells[i]])).texts : labels(values, axis.units).filter((_, i) => marked.includes(i));
     return marked.map((i, k) => [place(index(i)), !axis.dates && values[i] === null ? String(index(i)) : texts[k]]);
   }
   const [low, high] = sign > 0 ? [values[0], values.at(-1)] : [values.at(-1), values[0]];
@@ -49,5 +49,5 @@ export function ticks(axis, first, n, count) {
     while (i < cells.length - 2 && (values[i + 1] - v) * sign < 0) i++;
     const at = (v - values[i]) / (values[i + 1] - values[i]);
     return [place(index(i) + at * axis.step), texts[k]];
-  }).filter(([at]) => at >= 0 && at <= 1);
+  }).filter(([at]) => at >= 0 && at <= 1).sort((a, b) => a[0] - b[0]);
 }

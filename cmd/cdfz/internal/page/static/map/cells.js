@@ -84,6 +84,7 @@ export function faces({ lon, lat, corners, starts, nodal = false, planar = false
   return {
     kind: "faces", planar, nodal, n: nodal ? lon.length : m, middle, bounds: boundsOf(lon, lat, planar), triangles: made.owner.length,
     areas: nodal || planar ? null : () => areasOf({ lon, lat, corners, starts }), edges: "from their corners in the file",
+    bytes: [lon, lat, corners, starts, made.corners, made.owner].reduce((n, a) => n + a.byteLength, made.lon === lon ? 0 : 16 * made.lon.length),
     raster(out, box, p) {
       const [x, y] = pixels(p, made.lon, made.lat);
       rasters.triangles(out, box, x, y, made.corners, nodal ? null : made.owner, p.turn);
@@ -297,7 +298,7 @@ export function edges({ lon, lat, ends, planar = false }) {
 // points has places. Their discs become smaller where there are many.
 export function points(lon, lat, planar = false) {
   return {
-    kind: "points", planar, n: lon.length, bounds: boundsOf(lon, lat, planar),
+    kind: "points", planar, n: lon.length, bounds: boundsOf(lon, lat, planar), bytes: lon.byteLength + lat.byteLength,
     middle: (i, out) => { out[0] = lon[i]; out[1] = lat[i]; return isPlace(lon[i], lat[i], planar); },
     raster(out, box, p) {
       const [x, y] = pixels(p, lon, lat);

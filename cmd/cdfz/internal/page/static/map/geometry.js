@@ -74,17 +74,27 @@ async function places(file, { lon, lat }) {
 // clear forgets all, because a file that is opened again may have changed.
 export const clear = () => kept.clear();
 
-const kept = new Map(); // the last geometries, by what was read for them
+const kept = new Map(); // the last geometries as {geo, a promise, and bytes}, by what was read for them
 const keep = 4;
+const budget = 128 << 20; // bytes of all but the last one
 
 // remember returns what make returns, from the last time if the key is the same. No signal aborts it: the next slice needs it, too.
 function remember(key, make) {
-  if (kept.has(key)) return kept.get(key);
-  const made = make();
-  kept.set(key, made);
-  made.catch(() => kept.delete(key));
-  if (kept.size > keep) kept.delete(kept.keys().next().value);
-  return made;
+  if (kept.has(key)) return kept.get(key).geo;
+  const one = { geo: make(), bytes: 0 };
+  kept.set(key, one);
+  one.geo.then((geo) => {
+    one.bytes = geo?.bytes ?? 0;
+    shrink();
+  }, () => kept.get(key) === one && kept.delete(key));
+  shrink();
+  return one.geo;
+}
+
+// shrink drops the oldest geometries while there are too many.
+function shrink() {
+  const bytes = () => [...kept.values()].reduce((n, one) => n + one.bytes, 0);
+  while (kept.size > keep || (kept.size > 1 && bytes() > budget)) kept.delete(kept.keys().next().value);
 }
 
 // tooLong reports whether a mesh has more than is read.

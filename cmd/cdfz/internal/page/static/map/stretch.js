@@ -62,7 +62,7 @@ export function along(axis, first, n) {
       if (axis.dates) return ticks(axis, first, n, most).map(([at, text]) => [place(first + at * n), text]);
       const marks = round(Math.min(from, to), Math.max(from, to), Math.max(2, Math.min(9, Math.floor(most))));
       const texts = labels(marks, axis.units);
-      return marks.map((v, k) => [(v - from) / (to - from), texts[k]]).filter(([at]) => at >= 0 && at <= 1);
+      return marks.map((v, k) => [(v - from) / (to - from), texts[k]]).filter(([at]) => at >= 0 && at <= 1).sort((a, b) => a[0] - b[0]);
     },
   };
 }

@@ -8,7 +8,6 @@ import { every } from "../panels/format.js";
 import { show } from "../map/look.js";
 import { fail } from "./messages.js";
 import * as point from "../plots/point.js";
-import { signal } from "./read.js";
 import * as shown from "../panels/shown.js";
 import { state } from "./state.js";
 import * as stretch from "../map/stretch.js";
@@ -50,5 +49,5 @@ export function looked(part, s, eye) {
 export function pick(row, column) {
   state.point = state.words.map((w) => (w === "y" ? row : w === "x" ? column : w));
   bookmark(false);
-  point.load(signal()).catch(fail);
+  point.load().catch(fail);
 }

@@ -16,29 +16,35 @@ import * as variables from "../panels/variables.js";
 // tries is the number of other variables that are read if the first one has no values.
 const tries = 8;
 
+let opening = null; // AbortController of the file that is being opened
 let missed = {}; // what an address wants of a file that could not be opened, and may be dropped on the page
 
 // wantedOf returns what an address wants of a file that could not be opened.
 export const wantedOf = (file) => (missed.file === file ? missed : {});
 
 // open shows a file: the variable of that name, or the one that a person would choose.
-// wanted has the parts of an address.
+// wanted has the parts of an address. Of two that are opened at the same time the later one is shown, whichever answers first.
 export async function open(file, wanted = {}, push = true) {
+  opening?.abort();
+  const { signal } = (opening = new AbortController());
   drop();
   animation.end();
   slices.clear();
   geometry.clear();
   hush();
   note([]);
+  let meta;
   try {
-    state.meta = await api.meta(file);
+    meta = await api.meta(file, signal);
+    signal.throwIfAborted();
   } catch (e) {
+    if (signal.aborted) return;
     missed = { ...wanted, file };
     say(`${file}: ${e.message}`);
     return;
   }
   missed = {};
-  state.file = file;
+  Object.assign(state, { file, meta });
   document.title = `${visible(file)} – cdfz`;
   $("path").textContent = visible(file);
   $("welcome").hidden = true;
@@ -66,23 +72,39 @@ export async function open(file, wanted = {}, push = true) {
   document.body.dataset.choosing = "true";
   await chooseFirst(wanted.name ? {} : wanted, push); // what an address wants of another variable fits none here
   delete document.body.dataset.choosing;
-  if (wanted.name) note([`the file has no variable ${wanted.name}`]);
+  if (wanted.name && state.meta === meta) note([`the file has no variable ${wanted.name}`]);
+}
+
+// close shows none, as before the first one.
+export function close() {
+  opening?.abort();
+  drop();
+  animation.end();
+  hush();
+  note([]);
+  Object.assign(state, { file: "", variable: null, slice: null });
+  document.title = "cdfz";
+  $("path").textContent = "Choose a file";
+  $("view").hidden = $("variables").hidden = true;
+  $("welcome").hidden = false;
+  tree.mark("");
 }
 
 // chooseFirst shows the best variable that has a value in its first slice. wanted has the parts of an address without a variable.
 async function chooseFirst(wanted, push) {
   const [best, ...others] = first.ranked(state.meta);
-  await choose(best, wanted, push);
-  const empty = () => {
-    const s = state.slice;
-    return s !== null && (s.type === "text" ? s.lines.every((l) => l.trim() === "") : s.missing === s.data.length);
+  // isEmpty reports whether a variable is shown, unless another one was chosen meanwhile, and has no value.
+  const isEmpty = (v) => {
+    const { variable, slice: s } = state;
+    return variable === v && (v.size === 0 || (s !== null && (s.type === "text" ? s.lines.every((l) => l.trim() === "") : s.missing === s.data.length)));
   };
-  if (!empty()) return;
-  const { file } = state;
+  await choose(best, wanted, push);
+  let last = best;
   for (const v of others.slice(0, tries)) {
+    if (!isEmpty(last)) return;
     if (v.dims.length < best.dims.length || v.size === 0) break;
     await choose(v, wanted, false);
-    if (state.file !== file || state.variable !== v || !empty()) return;
+    last = v;
   }
-  await choose(best, wanted, false);
+  if (last !== best && isEmpty(last)) await choose(best, wanted, false);
 }

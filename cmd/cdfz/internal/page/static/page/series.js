@@ -3,26 +3,28 @@ import { bookmark } from "./bookmark.js";
 import { $, make } from "../panels/dom.js";
 import { coordinate, every } from "../panels/format.js";
 import { fail } from "./messages.js";
+import { clean } from "../colour/stats.js";
 import * as observations from "../data/observations.js";
 import * as plots from "../plots/plots.js";
+import * as point from "../plots/point.js";
 import * as ragged from "../data/ragged.js";
 import { maxSeries, signal as current, values } from "./read.js";
 import { dimsOf, state } from "./state.js";
 
 const mostMixed = 1 << 18; // values of all instances that are read for a series of one
-let group = null; // the instance of a ragged array whose series is shown, of ragged.js, with the name of its dimension
+let run = 0; // the last series that was wanted
 
 // start connects the choice of what a series is along and against.
 export function start() {
   $("by").addEventListener("change", () => {
     state.by = $("by").value;
     bookmark(false);
-    showSeries(state.seriesWords, current()).catch(fail);
+    (state.slice.shape.length === 2 ? point.load() : showSeries(state.seriesWords, current())).catch(fail);
   });
   $("along").addEventListener("change", () => {
     state.along = dimsOf(state.variable)[Number($("along").value)].name;
     bookmark(false);
-    loadSeries(current()).catch(fail);
+    point.load().catch(fail);
   });
 }
 
@@ -45,33 +47,35 @@ export async function loadSeries(signal) {
   }
   // Of ragged arrays, the series is that of one instance.
   const { instances, instance } = state.slice.geo ?? {};
-  group = instances && state.words[along] === "x" ? { ...ragged.group(instances, state.point?.[along] ?? 0), name: instance } : null;
+  const group = instances && state.words[along] === "x" ? { ...ragged.group(instances, state.point?.[along] ?? 0), name: instance } : null;
   state.seriesWords = state.words.map((w, i) => (i === along ? (group ? `x${group.from}:${group.to}` : "x") : typeof w === "number" ? w : only[i]));
-  const s = await showSeries(state.seriesWords, signal);
+  const s = await showSeries(state.seriesWords, signal, { group });
   $("series").dataset.values = s.shape[0] <= maxSeries ? JSON.stringify(Array.from(s.data)) : "";
 }
 
-// showSeries shows a series with its peaks, which a sample of it may lack.
-export async function showSeries(words, signal, sample) {
-  const v = state.variable;
+// showSeries shows a series with its peaks, which a sample of it may lack. group is the instance of a ragged array that it is of, of
+// ragged.js, with the name of its dimension.
+export async function showSeries(words, signal, { sample = null, group = null } = {}) {
+  const v = state.variable, mine = ++run;
   const { list, best } = observations.coordinates(state.meta, v, words);
   const by = state.by === "index" ? null : list.find((o) => o.name === state.by) ?? best;
   $("series-by").hidden = list.length === 0;
   $("by").replaceChildren(...[["index", !by], ...list.map((o) => [o.name, o === by])].map(([name, selected]) => make("option", { selected }, name)));
-  const s = sample && !by && sample.axes[0].step === 1 ? sample : await seriesOf(words, signal, by);
+  const s = sample && !by && sample.axes[0].step === 1 ? sample : await seriesOf(words, signal, by, group);
+  if (mine !== run) throw new DOMException("another series is wanted", "AbortError");
   state.series = s;
   const axis = s.axes[0];
   const { at, step, name } = axis;
   const part = at && step > 1 ? `the smallest and the largest of every ${step} values` : step > 1 ? `${every(step, name)}, peaks between them are not shown` : "";
-  $("series-where").textContent = [group && `${group.name} ${group.instance}`, where(s.fixed), part].filter(Boolean).join("; ");
+  $("series-where").textContent = [group && `${group.name} ${group.instance}`, where(s.fixed), part, clean(s).without].filter(Boolean).join("; ");
   if (by) Object.assign(axis, { name: by.name, axis: by.axis, down: by.down, index: false });
   plots.line(s, v, { points: Boolean(by) || observations.isPoints(state.meta, v, words) });
   return s;
 }
 
 // seriesOf reads a series, or those of its values that belong to the chosen instance.
-async function seriesOf(words, signal, by) {
-  if (!group?.places || !words.includes(`x${group.from}:${group.to}`)) return values(words, maxSeries, signal, { extremes: true, by: by?.num });
+async function seriesOf(words, signal, by, group) {
+  if (!group?.places) return values(words, maxSeries, signal, { extremes: true, by: by?.num });
   const s = await values(words, mostMixed, signal, { by: by?.num });
   return s.axes[0].step === 1 ? ragged.pick(s, group.places) : s;
 }

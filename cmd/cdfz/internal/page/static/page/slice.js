@@ -10,9 +10,10 @@ import * as controls from "../panels/controls.js";
 import { $, visible } from "../panels/dom.js";
 import { drawMap } from "./draw.js";
 import * as earth from "../map/earth.js";
+import { cancel } from "../map/detail.js";
 import { along } from "../map/find.js";
 import { coordinate, exact, size } from "../panels/format.js";
-import { fail, hush, note } from "./messages.js";
+import { fail, hush, note, say } from "./messages.js";
 import * as point from "../plots/point.js";
 import { read, renew } from "./read.js";
 import { showSeries } from "./series.js";
@@ -72,7 +73,7 @@ export function showFrame(words, s) {
   controls.move(words);
   label(s);
   if (s.shape?.length === 2) drawMap();
-  else if (s.shape?.length === 1) showSeries(words, undefined, s).catch(fail);
+  else if (s.shape?.length === 1) showSeries(words, undefined, { sample: s }).catch(fail);
   bookmark(false);
 }
 
@@ -98,27 +99,48 @@ function label(s) {
   }
 }
 
+// hide hides what shows values.
+function hide() {
+  for (const id of ["map", "text", "series", "hist"]) $(`${id}-section`).hidden = true;
+  shown.texts(state);
+}
+
+// bare tells why a variable has no values, or returns "".
+function bare(v) {
+  const none = dimsOf(v).find((d) => d.length === 0);
+  return none ? `The variable has no values: its dimension ${visible(none.name)} has length 0.` : "";
+}
+
 // load reads the slice and shows it.
 export async function load() {
   const signal = renew();
+  cancel(); // it would be of the words that are shown no longer
   hush();
+  if (bare(state.variable)) {
+    say(bare(state.variable));
+    hide();
+    ready();
+    return;
+  }
   try {
-    const none = state.variable.type !== "char" && dimsOf(state.variable).find((dim, i) => dim.length === 0 && typeof state.words[i] === "number");
-    if (none) throw new Error(`The variable has no values: its dimension ${visible(none.name)} has length 0.`);
     const s = await read(state.words, signal);
+    signal.throwIfAborted(); // its places may have come after the choice of another slice
     state.slice = s;
     await colours.prepare(signal);
+    signal.throwIfAborted();
     await showSlice(s, signal);
-    if (s.shape && s.shape.length > 0) await point.load(signal);
+    if (s.shape && s.shape.length > 0) await point.load();
     document.body.dataset.first ??= performance.now();
-    document.body.dataset.ready = String(Number(document.body.dataset.ready ?? 0) + 1);
+    ready();
   } catch (e) {
-    if (e.name !== "AbortError") {
-      for (const id of ["map", "text", "series", "hist"]) $(`${id}-section`).hidden = true;
-      shown.texts(state);
-    }
+    if (e.name !== "AbortError") hide();
     fail(e);
   }
+}
+
+// ready counts what was shown, for tests.
+function ready() {
+  document.body.dataset.ready = String(Number(document.body.dataset.ready ?? 0) + 1);
 }
 
 // showSlice shows what was read.
@@ -138,7 +160,7 @@ async function showSlice(s, signal) {
     if (flat) drawMap();
     if (!flat) {
       $("series-table").hidden = false;
-      await showSeries(state.words, signal, s);
+      await showSeries(state.words, signal, { sample: s });
     }
   }
   label(s);

@@ -66,6 +66,7 @@ function choose(file) {
   meta = other = null;
   host.changed();
   list(host.state().variable.name).catch((e) => {
+    if (wanted.file !== file) return;
     $("compare-note").textContent = `${file}: ${e.message}`;
     clear();
   });
@@ -82,7 +83,9 @@ async function metaOf() {
 
 // list offers the variables of the second file that have what the map spans. usual is the name of the one to take.
 async function list(usual = "") {
+  const { file: from } = wanted;
   const m = await metaOf();
+  if (wanted.file !== from) return; // another one was chosen
   const { file, variable, words } = host.state();
   const fit = m.variables.filter((v) => v.type !== "char" && v.size > 0 && (m !== host.state().meta || v !== variable) && wordsOf(m, v, variable, words));
   if (usual && wanted.name === "") wanted.name = fit.find((v) => v.name === usual)?.name ?? "";

@@ -1,9 +1,9 @@
 // Text for numbers, coordinates and sizes.
 
-// number writes a value with at most 6 digits.
+// number writes a value with at most 6 digits, or a whole one with all.
 export function number(x) {
   if (x === null || Number.isNaN(x)) return "missing";
-  if (!Number.isFinite(x)) return String(x);
+  if (!Number.isFinite(x) || Number.isSafeInteger(x)) return String(x);
   return String(Number(x.toPrecision(6)));
 }
 

@@ -45,6 +45,7 @@ export function goTo(d, file, v, set) {
     if (!Number.isFinite(x)) return fail(`expected a number${units ? `: the calendar ${text("calendar") || "of these units"} has no dates that can be read` : ""}, found ${typed}`);
     try {
       const [s, k] = await read(file, v, x);
+      if (!box.isConnected || box.value.trim() !== typed) return; // another variable is shown, or another date was typed
       if (k < 0) return fail("there are no coordinates");
       box.removeAttribute("aria-invalid");
       out.classList.remove("error");

@@ -4,7 +4,7 @@ import * as download from "../save/download.js";
 import * as lines from "./lines.js";
 import * as map from "../map/map.js";
 import { crop, ranges } from "../data/part.js";
-import * as plots from "../plots/plots.js";
+import * as histogram from "../plots/histogram.js";
 
 // pause is how long a map stays as it is before the others follow, in milliseconds.
 const pause = 120;
@@ -30,7 +30,7 @@ export function update(state, drawn, later = false) {
     const part = flat ? state.part : null;
     if (slice.shape?.length > 0) {
       const s = values(state);
-      plots.histogram(s, variable, flat ? map.drawn() : null);
+      histogram.show(s, variable, flat ? map.drawn() : null);
       $("hist-what").textContent = `of ${part ? "the part of the map" : flat ? "the map" : "the series"}${s.axes.some((a) => a.step > 1) ? ", a sample" : ""}`;
     }
     texts(state);

@@ -4,18 +4,21 @@ import { $, make, table } from "./dom.js";
 import { css, size } from "./format.js";
 import { make as colours, rgb } from "../colour/scale.js";
 
+let run = 0;
+
 // show describes the blocks of a variable. Those that hold a part of the slice of words
 // are marked.
 export async function show(file, variable, words) {
-  const body = $("blocks-body");
+  const body = $("blocks-body"), mine = ++run;
   body.replaceChildren("…");
   let b;
   try {
     b = await blocks(file, variable.num);
   } catch (e) {
-    body.replaceChildren(make("p", { className: "error" }, e.message));
+    if (mine === run) body.replaceChildren(make("p", { className: "error" }, e.message));
     return;
   }
+  if (mine !== run) return; // of another variable
   if (!b.archive) {
     body.replaceChildren(make("p", {}, "This file is not an archive: its values are not compressed."));
     return;

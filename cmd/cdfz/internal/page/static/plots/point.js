@@ -16,9 +16,10 @@ let host = null;
 let kind = "series"; // the wanted tab; another one is shown where that is not possible
 let across = null; // name of the dimension of Hovmöller diagrams, or null for the usual one
 let diagram = null;
+let reading = null; // AbortController of the plot that is being read
 
-// start connects the tabs to functions of the page: state, values, which reads a part of the variable, series, which
-// shows the series, colours, changed when the address is another one, step, which shows other indices, and fail.
+// start connects the tabs to functions of the page: state, signal, that of the slice, values, which reads a part of the variable,
+// series, which shows the series, colours, changed when the address is another one, step, which shows other indices, and fail.
 export function start(functions) {
   host = functions;
   diagram = panel("hovmoller", ([row, column], s) => {
@@ -92,8 +93,11 @@ export const diagramOf = () => diagram;
 // current returns the kind of plot that is shown.
 export const current = () => (possible(kind) ? kind : kinds[0]);
 
-// load reads and shows the plot of the chosen tab.
-export async function load(signal) {
+// load reads and shows the plot of the chosen tab, instead of the one that is being read. Another slice ends that.
+export async function load() {
+  reading?.abort();
+  const mine = (reading = new AbortController()), { signal } = mine;
+  host.signal().addEventListener("abort", () => mine.abort(), { once: true });
   const now = current();
   $("plot-tabs").hidden = host.state().slice?.shape?.length !== 2;
   for (const k of kinds) {

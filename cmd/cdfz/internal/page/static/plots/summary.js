@@ -1,5 +1,6 @@
 // The means of the map, or of the part that is shown: of its area, and along its circles of latitude.
 import { $ } from "../panels/dom.js";
+import { clean } from "../colour/stats.js";
 import { every, number } from "../panels/format.js";
 import * as means from "../data/means.js";
 import * as plots from "./plots.js";
@@ -83,15 +84,16 @@ export async function update() {
   if (drawn !== slice) return;
   const { weights } = known;
   const units = variable.units ? ` ${variable.units}` : "";
-  const { mean, used, missing } = means.area(slice, part, weights);
+  const some = clean(slice);
+  const { mean, used, missing } = means.area(some, part, weights);
   const steps = slice.axes.filter((a) => a.step > 1).map((a) => every(a.step, a.name));
   $("area-mean").textContent = used === 0 ? "No cell has a value." :
-    `Mean ${number(mean)}${units} over ${used} cells of ${part ? "the part that is shown" : "the map"}, ${weights.how}; ${missing === 0 ? "none is missing" : `${missing} ${missing === 1 ? "is" : "are"} missing and not counted`}${steps.length > 0 ? `; from ${steps.join(" and ")}` : ""}.`;
+    `Mean ${number(mean)}${units} over ${used} cells of ${part ? "the part that is shown" : "the map"}, ${weights.how}; ${missing === 0 ? "none is missing" : `${missing} ${missing === 1 ? "is" : "are"} missing and not counted`}${some.without ? `; ${some.without}` : ""}${steps.length > 0 ? `; from ${steps.join(" and ")}` : ""}.`;
   $("area-mean").dataset.value = String(mean);
-  const bands = means.banded(slice, part, weights), over = slice.axes.findIndex((a) => means.kindOf(a) === "e");
+  const bands = means.banded(some, part, weights), over = slice.axes.findIndex((a) => means.kindOf(a) === "e");
   $("zonal-block").hidden = !bands && over < 0;
   if (!bands && over < 0) return;
-  const z = bands ?? means.along(slice, part, over, weights.bounds);
+  const z = bands ?? means.along(some, part, over, weights.bounds);
   const onGlobe = bands || slice.axes[over].standard !== "grid_longitude";
   const how = bands ? `over bands of ${z.wide}° of latitude, to which cells belong by their middles, with the same weights` : `over ${slice.axes[over].name}, ${z.even ? "each value counts alike" : "values count by the length of their cells"}`;
   $("zonal-how").textContent = `${onGlobe ? "Zonal mean" : "Mean along grid longitude, which is not a zonal mean"}: ${how}; ${z.missing === 0 ? "none" : z.missing} of ${z.cells} missing${z.missing === 0 ? "" : " and not counted"}.`;
