@@ -117,6 +117,13 @@ test("vectors", () => {
   near(pairs.typical([3, NaN], [4, 1]), 5);
 });
 
+test("ticks name the day unless the title does", () => {
+  const dates = ["2001-03-29T07:00:00", "2001-03-29T13:00:00", "2001-03-29T19:00:00", "2001-03-30T01:00:00"];
+  const texts = (dates, n) => axes.ticks({ start: 0, step: 1, values: dates.map((_, i) => i), dates }, 0, dates.length, n).map(([, text]) => text);
+  assert.deepEqual(texts(dates, 2), ["2001-03-29 07:00", "19:00"]);
+  assert.deepEqual(texts(dates.slice(0, 3), 2), ["07:00", "19:00"]);
+});
+
 test("ticks are in order of their places", () => {
   const falling = { start: 0, step: 1, units: "degrees_east", values: [40, 20, 0, -20, -40] };
   assert.deepEqual(axes.ticks(falling, 0, 5, 9).map(([, text]) => text), ["30°E", "15°E", "0°", "15°W", "30°W"]);

@@ -1,5 +1,5 @@
 // The places and texts of ticks along an axis of the map.
-import { isDegrees, round, ticks as labels, times } from "../panels/format.js";
+import { dateTicks, isDegrees, round, ticks as labels, times } from "../panels/format.js";
 
 // cellOf returns the number of the value of an axis that stands for an index.
 export function cellOf(axis, index) {
@@ -33,7 +33,7 @@ export function ticks(axis, first, n, count) {
   if (axis.dates || !ordered) {
     const step = Math.max(1, Math.ceil(cells.length / count));
     const marked = cells.map((_, i) => i).filter((i) => i % step === 0 && index(i) >= first);
-    const texts = axis.dates ? times(marked.map((i) => axis.dates[cells[i]])).texts : labels(values, axis.units).filter((_, i) => marked.includes(i));
+    const texts = axis.dates ? dateTicks(marked.map((i) => axis.dates[cells[i]]), cells.map((k) => axis.dates[k])) : labels(values, axis.units).filter((_, i) => marked.includes(i));
     return marked.map((i, k) => [place(index(i)), !axis.dates && values[i] === null ? String(index(i)) : texts[k]]);
   }
   const [low, high] = sign > 0 ? [values[0], values.at(-1)] : [values.at(-1), values[0]];

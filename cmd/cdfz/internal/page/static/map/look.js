@@ -39,7 +39,7 @@ function turn(next) {
   if (map.detail) map.shown = view.whole(map.slice.all); // not the detail: there may be more
   draw();
   if (!map.picture) return;
-  map.shown = map.slice.axes[0].dim === -1 ? view.whole(map.slice.all) : globe.seen(source(), map.slice.all, map.box, map.picture.cells);
+  map.shown = map.slice.axes[0].dim === -1 || (isWhole() && !projection.hides(map.options.projection)) ? view.whole(map.slice.all) : globe.seen(source(), map.slice.all, map.box, map.picture.cells);
   if (map.detail && covers(map.detail, map.shown)) draw();
   map.on.look(map.shown.rows === map.slice.all[0] && map.shown.columns === map.slice.all[1] ? null : map.shown, source(), isWhole() ? null : map.eye);
   sharpen();

@@ -35,7 +35,8 @@ function angleOf(lat) {
   return Math.sign(lat) * (angles[i] + (at - i) * (angles[i + 1] - angles[i]));
 }
 
-// Each has half, the half width and height of the whole, and round if its outline is an ellipse. forward
+// Each has half, the half width and height of the whole, round if its outline is an ellipse, and hides if it never shows all of the
+// earth. forward
 // and inverse write two numbers to out and return whether there is such a place.
 const kinds = {
   plate: {
@@ -73,7 +74,7 @@ const kinds = {
     }),
   },
   globe: {
-    half: [1, 1], round: true,
+    half: [1, 1], round: true, hides: true,
     make({ lon: middle, lat }) {
       const s0 = Math.sin(lat * rad), c0 = Math.cos(lat * rad);
       return {
@@ -109,8 +110,8 @@ const kinds = {
       },
     }),
   },
-  north: { half: [2, 2], round: true, make: () => polar(1) },
-  south: { half: [2, 2], round: true, make: () => polar(-1) },
+  north: { half: [2, 2], round: true, hides: true, make: () => polar(1) },
+  south: { half: [2, 2], round: true, hides: true, make: () => polar(-1) },
 };
 
 // polar makes the stereographic projection of a hemisphere, with the meridian of Greenwich downwards
@@ -163,6 +164,9 @@ export function make(name, view, box) {
     inverse: (px, py, out) => p.inverse((px - left) / size, (top - py) / size, out),
   };
 }
+
+// hides reports whether a projection never shows all of the earth.
+export const hides = (name) => Boolean(kinds[name].hides);
 
 // aspect is the width of a whole projection by its height.
 export const aspect = (name) => kinds[name].half[0] / kinds[name].half[1];

@@ -40,7 +40,7 @@ export async function choose(v, wanted, push) {
   note(problems);
   variables.mark(v);
   $("title").textContent = visible(v.title || v.name) || "(no name)";
-  $("subtitle").textContent = `${visible(v.name)}${v.units ? `, ${visible(v.units)}` : ""} · ${v.type} (${dims.map((d) => `${visible(d.name)}=${d.length}`).join(", ")}) · ${size(v.size)}`;
+  $("subtitle").textContent = `${[v.title && visible(v.name), v.units && visible(v.units)].filter(Boolean).join(", ")} · ${v.type} (${dims.map((d) => `${visible(d.name)}=${d.length}`).join(", ")}) · ${size(v.size)}`.replace(/^ · /, "");
   bookmark(push);
   await load();
 }

@@ -90,6 +90,13 @@ export function times(dates) {
   return { texts: dates.map((d) => text(d, cut).slice(day.length + 1)), day };
 }
 
+// dateTicks writes the dates at ticks of an axis. The first has the day if all ticks are of one day, but not the axis, whose title
+// then does not name it.
+export function dateTicks(dates, all) {
+  const { texts, day } = times(dates);
+  return day === null || times(all).day !== null ? texts : texts.map((text, i) => (i === 0 ? `${day} ${text}` : text));
+}
+
 // indexOf returns the index of value number i of an axis.
 export const indexOf = (axis, i) => axis.at?.[i] ?? axis.start + i * axis.step;
 

@@ -1,7 +1,7 @@
 // Series, drawn by uPlot.
 import { title } from "../map/axes.js";
 import { $, table } from "../panels/dom.js";
-import { coordinate, css, exact, indexOf, isDegrees, ticks, times } from "../panels/format.js";
+import { coordinate, css, dateTicks, exact, indexOf, isDegrees, ticks } from "../panels/format.js";
 import { clean } from "../colour/stats.js";
 import { axisStyle, column, whole, width } from "./style.js";
 
@@ -30,7 +30,7 @@ export function line(s, { name, units }, { points = false, id = "series", uprigh
   if (!ordered || axis.values.every(Number.isInteger)) places.incrs = whole;
   if (axis.dates && ordered) {
     const date = (split) => axis.dates[order[xs.indexOf(split)]] ?? "";
-    Object.assign(places, { splits: () => dated(xs, Math.max(2, Math.floor(width(id) / 110))), values: (_, splits) => times(splits.map(date)).texts });
+    Object.assign(places, { splits: () => dated(xs, Math.max(2, Math.floor(width(id) / 110))), values: (_, splits) => dateTicks(splits.map(date), axis.dates) });
   }
   lines.get(id)?.destroy();
   slices.set(id, s);
