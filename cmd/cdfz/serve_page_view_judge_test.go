@@ -263,7 +263,7 @@ func TestJudgePageWrong(t *testing.T) {
 	b.clean()
 
 	b.do(chromedp.Navigate(s.at + "/page/?file=none.nc&var=a"))
-	b.until(`document.getElementById("message").textContent === "none.nc: no such file"`)
+	b.until(`document.getElementById("message")?.textContent === "none.nc: no such file"`)
 }
 
 // TestJudgePageSharp checks that zooming reads finer data.
@@ -488,8 +488,8 @@ func TestJudgePageFails(t *testing.T) {
 	b.clean()
 	eval[bool](b, `(() => { window.fetch = async () => new Response("a block of the archive is damaged", { status: 500 }); return true; })()`)
 	b.do(chromedp.Click(chromedp.CSS(`#vars a[data-num="2"]`)))
-	b.until(`document.getElementById("message").textContent.startsWith("a block of the archive is damaged. Other variables")`)
+	b.until(`document.getElementById("message")?.textContent.startsWith("a block of the archive is damaged. Other variables")`)
 	require.Equal(t, []bool{false, false, false, false}, shown())
 	b.do(chromedp.Navigate(s.at + "/page/?file=cut.nc"))
-	b.until(`document.getElementById("message").textContent === "cut.nc: not a classic netCDF file, or a damaged one"`)
+	b.until(`document.getElementById("message")?.textContent === "cut.nc: not a classic netCDF file, or a damaged one"`)
 }

@@ -83,9 +83,6 @@ export function wordsFor(other, variable, words) {
   });
 }
 
-// spread returns every how many cells an arrow is drawn, so that they are about so many pixels apart.
-export const spread = (cells, pixels, apart) => Math.max(1, Math.round((apart * cells) / pixels));
-
 // keyLength returns a round length for the key, at most the given one.
 export function keyLength(most) {
   if (!(most > 0)) return 0;

@@ -4,6 +4,9 @@ import { Kept } from "./kept.js";
 
 const budget = 64 << 20; // bytes
 
+// maxCells is the number of cells along an axis of a slice.
+export const maxCells = 1024;
+
 export const kept = new Kept(budget, (s) => (s.data?.byteLength ?? 0) + 16 * (s.axes ?? []).reduce((n, a) => n + a.values.length, 0) + 1000);
 
 const keyOf = (...parts) => JSON.stringify(parts);

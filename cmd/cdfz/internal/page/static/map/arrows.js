@@ -7,10 +7,9 @@ import * as globe from "./globe.js";
 import { kindOf } from "../data/means.js";
 import * as pairs from "../data/pairs.js";
 import * as plane from "./plane.js";
-import { values } from "../data/slices.js";
+import { maxCells, values } from "../data/slices.js";
 
 const apart = 26; // pixels between arrows
-const most = 1024; // values along an axis, as those of the map
 
 let host = null;
 let wanted = null; // name of the first component, "" for the usual one, or null for no arrows
@@ -68,7 +67,7 @@ function offer() {
 function keyOf(source, pair) {
   const { file, variable, words } = host.state();
   const range = source.part ? { y: `y${source.part.row}:${source.part.row + source.part.rows}`, x: `x${source.part.column}:${source.part.column + source.part.columns}` } : {};
-  const of = (v) => [file, v.num, pairs.wordsFor(v, variable, words).map((w) => range[w] ?? w), most];
+  const of = (v) => [file, v.num, pairs.wordsFor(v, variable, words).map((w) => range[w] ?? w), maxCells];
   return [of(pair.u), of(pair.v)];
 }
 

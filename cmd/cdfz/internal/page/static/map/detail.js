@@ -1,6 +1,7 @@
 // The finer values of the part that is shown.
 import { describe, draw } from "./draw.js";
-import { isWhole, map, maxCells, source } from "./state.js";
+import { maxCells } from "../data/slices.js";
+import { isWhole, map, source } from "./state.js";
 import * as view from "../data/view.js";
 
 let waiting = null; // timer, and then the AbortController of a request

@@ -198,7 +198,7 @@ async function observed(file, meta, n, found) {
 async function swept(file, v, words, s, { ray, azimuth, elevation, range, end, site, fixed, scale }) {
   const wordOf = (o) => o.dims.map((d) => words[v.dims.indexOf(d)].toString().replace(/^y/, "x"));
   const first = async (o) => (await api.values(file, o.num, o.dims.map(() => "0"), 1)).data[0];
-  const of = (o) => api.values(file, o.num, wordOf(o), 1024);
+  const of = (o) => api.values(file, o.num, wordOf(o), slices.maxCells);
   const [a, e, r, last, place] = await Promise.all([of(azimuth), elevation ? of(elevation) : null, of(range), end ? first(end) : Infinity, site ? Promise.all(site.map(first)) : fixed]);
   if (a.data.length !== s.shape[ray] || r.data.length !== s.shape[1 - ray]) return null;
   // The rays of other sweeps, which are behind those of the first one, are not drawn.
@@ -222,7 +222,7 @@ function joined(all) {
 async function curved(file, meta, v, words, s, found) {
   const wordOf = (o) => o.dims.map((d) => words[v.dims.indexOf(d)]);
   const [lon, lat] = await Promise.all([found.lon, found.lat].map(async (o) => {
-    const a = await api.values(file, o.num, wordOf(o), 1024, undefined, bare);
+    const a = await api.values(file, o.num, wordOf(o), slices.maxCells, undefined, bare);
     return { shape: a.shape, data: degrees(o, a.data) };
   }));
   if (lon.shape.join() !== s.shape.join() || lat.shape.join() !== s.shape.join()) return null;
@@ -233,7 +233,7 @@ async function curved(file, meta, v, words, s, found) {
     const [o, n] = [[found.lon, found.lat][i], lon.data.length];
     const out = new Float64Array(4 * n);
     await Promise.all([0, 1, 2, 3].map(async (k) => {
-      const { data } = await api.values(file, b.num, [...wordOf(o), k], 1024, undefined, bare);
+      const { data } = await api.values(file, b.num, [...wordOf(o), k], slices.maxCells, undefined, bare);
       for (let j = 0; j < n; j++) out[4 * j + k] = data[j];
     }));
     return degrees(o, out);

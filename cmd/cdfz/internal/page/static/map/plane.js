@@ -3,7 +3,6 @@
 import { cellOf, ticks } from "./axes.js";
 import * as lines from "./contours.js";
 import { css } from "../panels/format.js";
-import { image } from "./paint.js";
 import * as stretch from "./stretch.js";
 
 export const font = (scale) => `${12 * scale}px system-ui, sans-serif`;
@@ -43,11 +42,6 @@ export function layout(g, slice, source, shown, width, scale, scaled = [false, f
 
 // even is the scale of cells of equal size, as those of stretch.js.
 const even = (axis, first, n) => ({ place: (index) => (index - first) / n, index: (at) => first + at * n, ticks: (most) => ticks(axis, first, n, most) });
-
-// paint fills the cells of a box with colours of scale.js.
-export function paint(g, box, source, colours) {
-  g.putImageData(image(g, box, raster(new Int32Array(box.w * box.h), box, source), source.data, colours), box.x, box.y);
-}
 
 // raster writes the number of the cell in each pixel of the box: a place in the data of the source.
 export function raster(out, box, source) {

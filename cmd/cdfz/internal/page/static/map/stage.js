@@ -29,7 +29,7 @@ export function projections(slice) {
 export const hasCoast = (slice, name) => Boolean(slice?.geo && !slice.geo.planar && (name !== "cells" || slice.geo.kind === "grid"));
 
 // hasContours reports whether cells are those of a grid, between which contours are drawn.
-export const hasContours = ({ axes, shape, geo }) => axes[0].dim !== -1 && shape[0] > 1 && shape[1] > 1 && geo?.kind !== "points";
+const hasContours = ({ axes, shape, geo }) => axes[0].dim !== -1 && shape[0] > 1 && shape[1] > 1 && geo?.kind !== "points";
 
 // coastlines returns those that are known, and reads others.
 function coastlines(fine) {

@@ -4,9 +4,6 @@ import { $ } from "../panels/dom.js";
 import * as projection from "./projection.js";
 import * as stage from "./stage.js";
 
-// maxCells is the number of cells along an axis of a slice.
-export const maxCells = 1024;
-
 export const map = {
   slice: null, // answer of api.values for all rows and columns, with their numbers as all
   detail: null, // the same for a part, in finer steps, or null

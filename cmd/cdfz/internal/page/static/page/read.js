@@ -2,7 +2,6 @@
 import { coordinate } from "../panels/format.js";
 import { find } from "../map/find.js";
 import * as geometry from "../map/geometry.js";
-import { maxCells } from "../map/state.js";
 import * as slices from "../data/slices.js";
 import { state } from "./state.js";
 
@@ -34,7 +33,7 @@ export async function values(words, max, signal, options) {
 }
 
 // longest is the number of values along an axis of a slice.
-const longest = () => (state.words.includes("y") ? maxCells : maxSeries);
+const longest = () => (state.words.includes("y") ? slices.maxCells : maxSeries);
 
 // keyOf returns the parameters of slices.holds for what read reads.
 export const keyOf = (words) => geometry.request(state.file, state.meta, state.variable, words) ?? [state.file, state.variable.num, words, longest()];
@@ -69,7 +68,7 @@ async function places(all, signal) {
   const flat = state.meta.variables.filter((v) => named.includes(v.name) && v.type !== "char" && v.dims.length === 2 &&
     v.dims.map((d) => state.words[dims.indexOf(d)]).sort().join() === "x,y");
   const out = await Promise.all(flat.map(async (v) => {
-    const s = await slices.values(state.file, v.num, v.dims.map(wordOf), maxCells, signal);
+    const s = await slices.values(state.file, v.num, v.dims.map(wordOf), slices.maxCells, signal);
     const text = (row, column) => {
       const at = s.data[row * s.shape[1] + column];
       return at !== at ? `no ${v.name}` : coordinate({ units: v.units, values: [at] }, 0);

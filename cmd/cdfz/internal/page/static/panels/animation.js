@@ -52,9 +52,6 @@ export const current = () => ({ ...chosen, loop: $("loop").checked });
 // plays reports whether frames follow each other.
 export const plays = () => run !== null;
 
-// place returns the number of the dimension of the frames, or -1 if there are none.
-export const place = () => through;
-
 // show offers the animation of what is shown. wanted has the parts of an address, and problems gets what is wrong with them.
 export function show(all, at, wanted = {}, problems = []) {
   const before = dims[through];

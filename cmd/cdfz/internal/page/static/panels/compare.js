@@ -7,10 +7,9 @@ import { find } from "../map/find.js";
 import * as geometry from "../map/geometry.js";
 import * as match from "../data/match.js";
 import * as scales from "../colour/scale.js";
-import { values } from "../data/slices.js";
+import { maxCells, values } from "../data/slices.js";
 import { twin } from "../map/twin.js";
 
-const most = 1024; // values along an axis, as those of the map
 const ways = ["beside", "difference", "both"];
 
 let host = null;
@@ -139,7 +138,7 @@ async function read() {
   const all = at.map((w) => range[w] ?? w);
   const row = await geometry.row(from, m, v, all, find(m, v, all));
   if (row) return { for: first, of: JSON.stringify(wanted), slice: row, variable: v, file: from };
-  const s = await values(from, v.num, all, most);
+  const s = await values(from, v.num, all, maxCells);
   const b = { ...s, units: v.units, axes: s.axes.map((a) => ({ ...a, down: m.dimensions[a.dim].down, axis: m.dimensions[a.dim].axis, index: m.dimensions[a.dim].coordinate < 0 })) };
   b.all = b.axes.map((a) => m.dimensions[a.dim].length);
   return { for: first, of: JSON.stringify(wanted), slice: b, variable: v, file: from };

@@ -4,9 +4,8 @@ import { clean } from "../colour/stats.js";
 import { every, number } from "../panels/format.js";
 import * as means from "../data/means.js";
 import * as plots from "./plots.js";
-import { values } from "../data/slices.js";
+import { maxCells, values } from "../data/slices.js";
 
-const most = 1024; // values along an axis, as those of the map
 const pause = 120; // how long a map stays as it is before the means follow, in milliseconds
 
 let host = null;
@@ -44,7 +43,7 @@ async function like(slice, v, letters, words) {
     return a ? `${letters[d]}${a.start}:${Math.min(v.shape[i], a.start + a.values.length * a.step)}` : words(d, v.shape[i]);
   });
   if (at.includes(null)) return null;
-  const s = await values(host.state().file, v.num, at, most);
+  const s = await values(host.state().file, v.num, at, maxCells);
   const same = s.axes.every((a) => slice.axes.find((axis) => axis.dim === a.dim)?.step === a.step || a.dim !== slice.axes[0].dim && a.dim !== slice.axes[1].dim);
   return same ? s.data : null;
 }
