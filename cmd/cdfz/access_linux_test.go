@@ -189,6 +189,7 @@ type accessWorld struct {
 	t          *testing.T
 	base, cdfz string
 	n          int // of commands
+	turns      int // of users
 	shared     int // files that other users can read, as they can read the sources
 }
 
@@ -273,6 +274,7 @@ func (w *accessWorld) secret(s *secret) {
 // run runs all verbs as a user.
 func (w *accessWorld) run(s *secret, who someone, umask string) {
 	t := w.t
+	w.turns++
 	may := map[string][]bool{}
 	for _, name := range []string{"a", "b"} {
 		// What all files of this name have in common.
@@ -284,7 +286,11 @@ func (w *accessWorld) run(s *secret, who someone, umask string) {
 		return
 	}
 	for _, verb := range verbs {
-		for _, c := range writes[verb.name] {
+		for i, c := range writes[verb.name] {
+			// Each way to make files has every second turn, except the first one of a verb.
+			if i > 0 && (i+w.turns)%2 == 0 && os.Getenv("CDFZ_SOAK") == "" {
+				continue
+			}
 			w.n++
 			to := w.path(fmt.Sprintf("to/%d", w.n))
 			require.NoError(t, os.Mkdir(to, 0o777))

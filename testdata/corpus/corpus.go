@@ -97,6 +97,16 @@ func Valid(t *testing.T, f func(*testing.T, File)) {
 // ferretData is the folder of Debian's ferret-datasets.
 const ferretData = "/usr/share/ferret-vis/data"
 
+// Some calls f for every n-th file of Valid, or for all in the soak.
+func Some(t *testing.T, n int, f func(*testing.T, File)) {
+	i := 0
+	Valid(t, func(t *testing.T, file File) {
+		if i++; i%n == 0 || os.Getenv("CDFZ_SOAK") != "" {
+			f(t, file)
+		}
+	})
+}
+
 // Ferret calls f for each classic file of Debian's ferret-datasets.
 func Ferret(t *testing.T, f func(*testing.T, File)) {
 	names, err := filepath.Glob(filepath.Join(ferretData, "*"))
