@@ -253,7 +253,7 @@ func (r *wholeRun) treeOf(dir string) map[string]string {
 	return tree
 }
 
-// wholeSystems calls test on each file system, as root and as a user.
+// wholeSystems calls test on each file system, or on one with -short, as root and as a user.
 func wholeSystems(t *testing.T, test func(t *testing.T, r *wholeRun)) {
 	if !nstest.Enter(t) {
 		return
@@ -271,7 +271,11 @@ func wholeSystems(t *testing.T, test func(t *testing.T, r *wholeRun)) {
 	nstest.Copy(t, own, exe)
 	require.NoError(t, os.Chmod(exe, 0o755))
 	systems := map[string]string{}
-	for _, kind := range []string{"tmpfs", "ext4", "xfs"} {
+	kinds := []string{"tmpfs", "ext4", "xfs"}
+	if testing.Short() {
+		kinds = kinds[:1]
+	}
+	for _, kind := range kinds {
 		at := filepath.Join(base, kind)
 		if kind == "tmpfs" {
 			nstest.Mount(t, "tmpfs", "tmpfs", at, "")
