@@ -1,5 +1,6 @@
 // The part of a variable that is shown, for downloads, for lines to paste and for the histogram.
 import { cellOf } from "../map/axes.js";
+import { extent } from "./match.js";
 
 // ranges returns an index, a range [from, to] or null, for all, for each dimension. part is that of the map, or null.
 export function ranges(variable, words, part) {
@@ -30,14 +31,6 @@ export function crop(s, part) {
     const from = (rows[0] + r) * s.shape[1] + columns[0];
     data.set(s.data.subarray(from, from + shape[1]), r * shape[1]);
   }
-  let min = null, max = null, missing = 0;
-  for (const v of data) {
-    if (v !== v) missing++;
-    else if (Number.isFinite(v)) {
-      if (min === null || v < min) min = v;
-      if (max === null || v > max) max = v;
-    }
-  }
   const cut = (axis, [from, to]) => ({ ...axis, start: axis.start + from * axis.step, values: axis.values.slice(from, to), ...(axis.dates && { dates: axis.dates.slice(from, to) }) });
-  return { ...s, shape, data, min, max, missing, axes: [cut(s.axes[0], rows), cut(s.axes[1], columns)] };
+  return { ...s, shape, data, ...extent(data), axes: [cut(s.axes[0], rows), cut(s.axes[1], columns)] };
 }
