@@ -280,6 +280,14 @@ func (p *packs) fail(ctx context.Context, v *archiver, err error) {
 // errElsewhere reports a link whose file is in another volume.
 var errElsewhere = errors.New("its file is in another volume")
 
+// unprotected returns an error once the parity of a volume is wanted and is not there: then no source is deleted.
+func (p *packs) unprotected() error {
+	if p.out == nil {
+		return nil
+	}
+	return p.out.Unprotected
+}
+
 // proves returns the path of the current state of a member, and an error unless its volume is where it stays.
 func (p *packs) proves(ctx context.Context, v *archiver, name string) (at string, e *volume.Entry, err error) {
 	if at, e, err = p.out.Earlier.Find(ctx, name); err != nil {

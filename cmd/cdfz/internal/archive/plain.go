@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -407,8 +408,8 @@ func (t *whole) deleteLink(ctx context.Context, v *archiver, e *treefile.Entry) 
 	if had == nil || had.Kind != treefile.Link || had.To != e.To {
 		return kept(errors.New("the tree file does not list it"))
 	}
-	if v.proof.weak != nil {
-		return kept(v.proof.weak)
+	if err := cmp.Or(v.packs.unprotected(), v.proof.weak); err != nil {
+		return kept(err)
 	}
 	target := urls.Below(v.run.Dest.Name, e.Placed())
 	if v.packs.on() {

@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -177,7 +178,7 @@ func (p *proof) keeps(v *archiver, in, t *fileio.Input) error {
 		if err := v.run.In.ProveVolume(context.Background(), t); err != nil {
 			return err
 		}
-		return p.weak
+		return cmp.Or(v.packs.unprotected(), p.weak)
 	}
 	dir, _, done, err := t.Folder()
 	if err != nil {

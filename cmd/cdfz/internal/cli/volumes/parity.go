@@ -24,7 +24,7 @@ import (
 	"github.com/cdfz-format/cdfz/remote"
 )
 
-// A volume is never changed, and a tape takes it in one pass. So its parity is a file of its own beside it.
+// A volume is never changed, and a tape takes it in one pass, so its parity is in another file, beside it.
 
 // IsName reports whether a path or a URL is named like a volume.
 func IsName(name string) bool {
@@ -167,7 +167,7 @@ func (o *Writer) protect(ctx context.Context, name string, verified bool) {
 	p, err := Protect(ctx, o.run, o.run.Job(fileio.File{Name: name, Rel: fileio.BaseName(name)}), ParityName(name), o.o.Parity, verified)
 	switch {
 	case err != nil:
-		o.run.FailLogged(terminal.ShowTarget(ParityName(name)), err)
+		o.unprotected(name, err)
 		return
 	case !p.Made:
 		return
@@ -185,6 +185,14 @@ func (o *Writer) protect(ctx context.Context, name string, verified bool) {
 	o.run.Term.Report("%s: %s of parity, %s for %s", terminal.ShowTarget(ParityName(name)), o.o.Parity, display.Size(p.Bytes), display.Size(p.Size))
 }
 
+// unprotected reports that a volume is without the parity that is wanted.
+func (o *Writer) unprotected(name string, err error) {
+	o.run.FailLogged(terminal.ShowTarget(ParityName(name)), err)
+	if o.Unprotected == nil {
+		o.Unprotected = fmt.Errorf("the parity of %s is not there", terminal.ShowTarget(name))
+	}
+}
+
 // protectEarlier writes the parity of volumes of the series that have none: an earlier run was killed, or did not write any.
 func (o *Writer) protectEarlier(ctx context.Context) {
 	for _, base := range o.Earlier.Names() {
@@ -192,15 +200,30 @@ func (o *Writer) protectEarlier(ctx context.Context) {
 			continue
 		}
 		name := urls.Below(o.run.Dest.Name, base)
-		old, err := o.run.In.Open(ctx, ParityName(name))
-		if err == nil {
-			old.Close()
-			continue
+		switch err := o.isProtected(ctx, name); {
+		case errors.Is(err, fs.ErrNotExist):
+			o.protect(ctx, name, false)
+		case err != nil:
+			o.unprotected(name, err)
 		}
-		if !errors.Is(err, fs.ErrNotExist) {
-			o.run.FailLogged(terminal.ShowTarget(ParityName(name)), err)
-			continue
-		}
-		o.protect(ctx, name, false)
 	}
+}
+
+// isProtected returns an error unless a volume has parity of some share beside it, which may be damaged.
+func (o *Writer) isProtected(ctx context.Context, name string) error {
+	beside, err := o.run.In.Open(ctx, ParityName(name))
+	if err != nil {
+		return err
+	}
+	defer beside.Close()
+	in, err := o.run.In.Open(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	set, err := parity.FindBeside(ctx, in.R, in.Size, beside.R, beside.Size, nil)
+	if err == nil && (set == nil || set.Off != in.Size) {
+		err = fmt.Errorf("expected the parity of the volume, found another file: %w", archive.ErrCorrupt)
+	}
+	return err
 }

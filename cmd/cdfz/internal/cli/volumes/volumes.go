@@ -34,6 +34,8 @@ type Writer struct {
 	// Complete, if not nil, is called with the path or the URL of each volume that is complete.
 	Complete func(name string)
 	Sum      Sum // of complete volumes; members are those of the open one, too
+	// Unprotected is set once the parity of a volume is wanted and is not there.
+	Unprotected error
 
 	run   *cli.Run
 	o     Options
