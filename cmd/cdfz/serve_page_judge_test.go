@@ -221,7 +221,14 @@ func TestJudgePage(t *testing.T) {
 	b.until(`document.getElementById("blocks-body").textContent.includes("lorenz")`)
 	require.Contains(t, eval[string](b, `document.getElementById("blocks-body").textContent`), "preset default")
 	b.do(chromedp.Click(chromedp.CSS("#get summary")), chromedp.Click(chromedp.CSS("#get-series")), chromedp.SetValue(chromedp.CSS("#format"), "csv"))
-	require.Equal(t, "SST[:, 45, 80]", eval[string](b, `document.getElementById("selection").value`))
+	// A map that is only drawn again takes no selection back.
+	require.Equal(t, "SST[:, 45, 80]", eval[string](b, `(async () => {
+  for (const width of ["90%%", ""]) {
+    document.getElementById("map").style.width = width;
+    await new Promise((r) => setTimeout(r, 400));
+  }
+  return document.getElementById("selection").value;
+})()`))
 	link := eval[string](b, `document.getElementById("format").dispatchEvent(new Event("input")); document.getElementById("download").href`)
 	csv, ok := strings.CutSuffix(output(t.TempDir(), "curl", "-sSf", link), "<nil>")
 	require.True(t, ok, csv)

@@ -4,6 +4,7 @@ import { $ } from "../panels/dom.js";
 import { ranges, selection } from "../data/part.js";
 
 let now = () => null;
+let proposed = ""; // by the map, with its file
 
 // start connects the form. state returns the file, the variable, and the words of the map
 // and of the series.
@@ -25,9 +26,12 @@ function ofMap() {
   return selection(variable, ranges(variable, words, slice?.shape?.length === 2 ? part : null));
 }
 
-// propose fills in the part of the map.
+// propose fills in the part of the map. If that is as before, what was typed or chosen meanwhile stays.
 export function propose() {
-  $("selection").value = ofMap();
+  const part = ofMap(), wanted = `${now().file} ${part}`;
+  if (wanted === proposed) return;
+  proposed = wanted;
+  $("selection").value = part;
   update();
 }
 
