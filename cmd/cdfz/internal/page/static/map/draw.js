@@ -12,19 +12,10 @@ import { covers, isWhole, map, source } from "./state.js";
 // draw draws the map, also on other contexts that its canvases may have.
 export function draw() {
   const canvas = $("map-canvas");
-  const ratio = window.devicePixelRatio || 1;
   const width = $("map").clientWidth;
   if (width < 50) return;
-  const g = canvas.getContext("2d", { willReadFrequently: true });
   const what = { slice: map.slice, source: source(), shown: map.shown, name: map.options.projection, eye: map.eye, coast: map.options.coast, scaled: map.options.scaled, contours: map.options.colours.contours };
-  const layout = stage.sizes(g, what, width, ratio);
-  map.box = layout.box;
-  for (const c of [canvas, $("map-cursor")]) {
-    c.width = Math.round(width * ratio);
-    c.height = Math.round(layout.height * ratio);
-    c.style.height = `${layout.height}px`;
-  }
-  canvas.dataset.box = JSON.stringify(map.box);
+  map.box = stage.fit([canvas, $("map-cursor")], what, width);
   canvas.dataset.view = JSON.stringify(map.shown);
   const whole = isWhole();
   $("zoom-out").disabled = map.eye ? map.eye.zoom <= 1 : whole;
@@ -33,7 +24,7 @@ export function draw() {
   $("map-cursor").style.touchAction = whole && map.options.projection !== "globe" ? "pan-x pan-y" : "none";
   canvas.dataset.eye = JSON.stringify(map.eye);
   map.colours = scale.of(map.slice, map.options.colours);
-  map.picture = stage.draw(g, map.box, what, map.colours);
+  map.picture = stage.draw(canvas.getContext("2d"), map.box, what, map.colours);
   canvas.dataset.coast = map.picture.coast;
   titles();
   overlay();
@@ -59,27 +50,22 @@ export function overlay() {
   const c = $("map-cursor");
   const g = c.getContext("2d");
   g.clearRect(0, 0, c.width, c.height);
-  for (const [cell, colour] of [[map.picked, "#d62a1e"], [map.cursor, "#000000"]]) {
-    if (!cell) continue;
-    const place = placeOf(cell);
-    if (!place) continue;
-    const { x: px, y: py, r } = place;
-    for (const [width, style] of [[4, "#ffffff"], [2, colour]]) {
+  const picked = map.picked && placeOf(map.picked), cursor = map.cursor && placeOf(map.cursor);
+  if (picked) {
+    const { x, y, r } = picked;
+    for (const [width, style] of [[4, "#ffffff"], [2, "#d62a1e"]]) {
       g.lineWidth = width * map.box.scale;
       g.strokeStyle = style;
       g.beginPath();
-      if (cell === map.picked) {
-        g.arc(px, py, r + 3 * map.box.scale, 0, 7);
-        g.moveTo(px - r, py);
-        g.lineTo(px + r, py);
-        g.moveTo(px, py - r);
-        g.lineTo(px, py + r);
-      } else {
-        g.rect(px - r, py - r, 2 * r, 2 * r);
-      }
+      g.arc(x, y, r + 3 * map.box.scale, 0, 7);
+      g.moveTo(x - r, y);
+      g.lineTo(x + r, y);
+      g.moveTo(x, y - r);
+      g.lineTo(x, y + r);
       g.stroke();
     }
   }
+  if (cursor) stage.square(g, cursor, map.box.scale);
 }
 
 // describe writes the value of a cell.

@@ -21,18 +21,9 @@ export function panel(id, chosen = () => {}) {
   function draw() {
     const width = parts.map.clientWidth;
     if (!slice || width < 50) return;
-    const scale = window.devicePixelRatio || 1;
-    const g = parts.canvas.getContext("2d");
     const what = { slice, source: slice, shown, name: "cells", scaled };
-    const layout = stage.sizes(g, what, width, scale);
-    box = layout.box;
-    for (const c of [parts.canvas, parts.cursor]) {
-      c.width = Math.round(width * scale);
-      c.height = Math.round(layout.height * scale);
-      c.style.height = `${layout.height}px`;
-    }
-    parts.canvas.dataset.box = JSON.stringify(box);
-    stage.draw(g, box, what, colours);
+    box = stage.fit([parts.canvas, parts.cursor], what, width);
+    stage.draw(parts.canvas.getContext("2d"), box, what, colours);
     mark();
   }
 
@@ -40,12 +31,7 @@ export function panel(id, chosen = () => {}) {
     const c = parts.cursor, g = c.getContext("2d");
     g.clearRect(0, 0, c.width, c.height);
     const place = cell && plane.placeOf(box, slice, shown, cell);
-    if (!place) return;
-    for (const [width, style] of [[4, "#ffffff"], [2, "#000000"]]) {
-      g.lineWidth = width * box.scale;
-      g.strokeStyle = style;
-      g.strokeRect(place.x - place.r, place.y - place.r, 2 * place.r, 2 * place.r);
-    }
+    if (place) stage.square(g, place, box.scale);
   }
 
   // first returns the first index of the cell of an index, on both axes.

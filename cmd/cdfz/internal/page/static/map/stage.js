@@ -86,6 +86,28 @@ export function sizes(g, { slice, source, shown, name, scaled }, width, scale) {
   return name === "cells" ? plane.layout(g, slice, source, shown, width, scale, scaled) : globe.layout(name, slice.geo, width, scale);
 }
 
+// fit gives the canvases of a map the size of a view in a width, in pixels of the page, and returns its box.
+export function fit([canvas, cursor], what, width) {
+  const scale = window.devicePixelRatio || 1;
+  const { box, height } = sizes(canvas.getContext("2d", { willReadFrequently: true }), what, width, scale);
+  for (const c of [canvas, cursor]) {
+    c.width = Math.round(width * scale);
+    c.height = Math.round(height * scale);
+    c.style.height = `${height}px`;
+  }
+  canvas.dataset.box = JSON.stringify(box);
+  return box;
+}
+
+// square draws the mark of a cursor at a place, on dark and on light colours.
+export function square(g, { x, y, r }, scale) {
+  for (const [width, style] of [[4, "#ffffff"], [2, "#000000"]]) {
+    g.lineWidth = width * scale;
+    g.strokeStyle = style;
+    g.strokeRect(x - r, y - r, 2 * r, 2 * r);
+  }
+}
+
 // draw draws a view in a box, and returns its projection, or null for the plane, the raster, and whether it has coastlines, which may be read later.
 export function draw(g, box, { source, shown, name, eye, coast: wanted, scaled, contours }, colours) {
   const drawn = wanted && hasCoast(source, name);

@@ -23,18 +23,9 @@ export function twin(id, remote) {
   function draw() {
     const width = parts.map.clientWidth;
     if (!now || width < 50) return;
-    const scale = window.devicePixelRatio || 1;
-    const g = parts.canvas.getContext("2d", { willReadFrequently: true });
-    const layout = stage.sizes(g, now.what, width, scale);
-    box = layout.box;
-    for (const c of [parts.canvas, parts.cursor]) {
-      c.width = Math.round(width * scale);
-      c.height = Math.round(layout.height * scale);
-      c.style.height = `${layout.height}px`;
-    }
-    parts.canvas.dataset.box = JSON.stringify(box);
+    box = stage.fit([parts.canvas, parts.cursor], now.what, width);
     parts.canvas.dataset.view = JSON.stringify(now.what.shown);
-    stage.draw(g, box, now.what, now.colours);
+    stage.draw(parts.canvas.getContext("2d"), box, now.what, now.colours);
     strip(parts.bar, now.colours, now.what.slice.units);
   }
 
@@ -94,13 +85,8 @@ export function twin(id, remote) {
       const [row, column] = source.axes.map((a, k) => cellOf(a, cell[k]));
       const v = source.data[row * source.shape[1] + column];
       parts.readout.textContent = `${v !== v ? "missing" : `${exact(v, slice.type)}${slice.units ? ` ${slice.units}` : ""}`} at ${source.axes.map((a, k) => coordinate(a, k === 0 ? row : column)).join(", ")}`;
-      const at = place ? { ...place, x: place.x, y: place.y } : plane.placeOf(box, source, shown, cell);
-      if (!at) return;
-      for (const [width, style] of [[4, "#ffffff"], [2, "#000000"]]) {
-        g.lineWidth = width * box.scale;
-        g.strokeStyle = style;
-        g.strokeRect(at.x - at.r, at.y - at.r, 2 * at.r, 2 * at.r);
-      }
+      const at = place ?? plane.placeOf(box, source, shown, cell);
+      if (at) stage.square(g, at, box.scale);
     },
   };
 }
