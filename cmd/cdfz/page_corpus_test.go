@@ -30,9 +30,8 @@ const shownTexts = `(async () => {
   }
 })()`
 
-// TestCorpusPage opens files of the corpus, also those found in the wild, by cdfz serve and by the viewer without a server: both
-// show the same, a map, a series or a text, or say why there is none, and no script fails. It takes every fiftieth
-// file, or all in the soak.
+// TestCorpusPage opens every fiftieth file of the corpus, also of those found in the wild, by cdfz serve and by the viewer without a
+// server; in the soak, all files. No script may fail. Both must show the same: a map, a series, a text, or the reason why there is none.
 func TestCorpusPage(t *testing.T) {
 	archives := t.TempDir()
 	step := 50

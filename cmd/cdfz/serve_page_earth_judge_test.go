@@ -242,7 +242,7 @@ func TestJudgePageMeshes(t *testing.T) {
 		}
 		b.shot("mesh-" + strings.NewReplacer("&", "-", "=", "-").Replace(query))
 	}
-	// A place of a ragged array has the series of its station, and a profile that of its own, which lies among others.
+	// The series at a place of a ragged array is that of its station or profile, whose values lie among those of others.
 	values := func() string { return eval[string](b, `document.getElementById("series").dataset.values`) }
 	b.view(s, "?file=contiguous.nc&var=a")
 	require.Equal(t, "[1,7]", values())

@@ -65,7 +65,7 @@ type nowhere struct{}
 func (nowhere) WriteAt(p []byte, _ int64) (int, error) { return len(p), nil }
 
 // healVolume writes the volume as it was, healed from the file of parity beside it or the one that --parity names. healed is false
-// if there is none, or if that cannot heal everything.
+// without such a file, and if it cannot heal all damage.
 func (v *repairer) healVolume(ctx context.Context, name string) (members, size int64, healed bool, err error) {
 	at := cmp.Or(v.parity, volumes.ParityName(name))
 	beside, err := v.run.In.Open(ctx, at)
