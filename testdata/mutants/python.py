@@ -23,7 +23,7 @@ PACKAGE = ROOT / "python/cdfz"
 CODEC = ("lorenz.py", "_adaptive.py", "_arith.py", "_matches.py", "_predict.py", "_streams.py", "_text.py")
 CONTAINER = ("_archive.py", "_blocks.py", "_checks.py", "_compressed.py", "_filters.py", "_netcdf.py", "_permutation.py", "_plan.py")
 BOUNDS = {"uint": (2,), "uv": (1, 2), "text": (1,)}          # arguments that bound a number
-SECONDS, MEMORY = 20, 4 << 30
+SECONDS, MEMORY = 20, 4 << 30                               # of processor time, so that a busy machine finds nothing
 HUGE = 1 << 70
 
 off = -1                                                     # the number of the check that is switched off
@@ -208,7 +208,8 @@ def main():
         os.close(read)
         off = number
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-        signal.alarm(SECONDS)
+        resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+        signal.alarm(30 * SECONDS)
         name = os.path.basename(path)
         found = first_other(bad_blocks + params if name in CODEC else archives) or ""
         os.write(write, found.encode(errors="replace")[:200])

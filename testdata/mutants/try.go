@@ -13,10 +13,12 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// A mutant may loop for ever or ask for any amount of memory. Both count as found.
+// A mutant may loop for ever, wait for ever or ask for any amount of memory. All count as found. Time is that of the
+// processor, so that a busy machine does not find mutants.
 const (
-	mostTime   = 10 * time.Second
-	mostMemory = 8 << 20 // KiB of address space
+	mostSeconds = 10
+	mostTime    = 10 * time.Minute
+	mostMemory  = 8 << 20 // KiB of address space
 )
 
 // tryAll runs the vectors once for each mutant. It returns what found each: the name of a vector or the
@@ -41,7 +43,7 @@ func tryAll(ctx context.Context, program string, sites []site) ([]string, error)
 func try(ctx context.Context, program string, check int) (by string, err error) {
 	limited, cancel := context.WithTimeout(ctx, mostTime)
 	defer cancel()
-	cmd := exec.CommandContext(limited, "sh", "-c", fmt.Sprintf("ulimit -v %d && exec %s", mostMemory, program))
+	cmd := exec.CommandContext(limited, "sh", "-c", fmt.Sprintf("ulimit -v %d && ulimit -t %d && exec %s", mostMemory, mostSeconds, program))
 	cmd.Env = append(os.Environ(), fmt.Sprintf("CDFZ_MUTANT=%d", check), "GOMAXPROCS=1")
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
