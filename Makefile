@@ -5,11 +5,13 @@ GO      ?= go
 BIN     := bin/cdfz
 HOST    := bin/cdfz-plugin-host
 export CGO_ENABLED ?= 0
+# The same compiled packages for the program and the tests, in any folder.
+export GOFLAGS := $(strip $(shell $(GO) env GOFLAGS 2>/dev/null) -trimpath)
 
 .PHONY: build host native install uninstall wheel js-wasm js-pack test test-js test-native test-foreign test-slurm test-zarr3 test-corpus test-ncapi test-fleet race arch fuzz seeds lint demo conformance site bench bench-access bench-filters bench-ratio mutants soak release version licences test-installed man clean
 
 # Without the symbol table and DWARF the program is a quarter smaller. Stack traces keep names and lines.
-STRIPPED := -trimpath -ldflags '-s -w'
+STRIPPED := -ldflags '-s -w'
 
 build:
 	$(GO) build $(STRIPPED) -o $(BIN) ./cmd/cdfz

@@ -23,6 +23,7 @@ import (
 // every value of the archives of testdata, and of the corpus if CDFZ_CORPUS names it, as cdfz serve answers them. An archive
 // in a store like S3 is read there and in node.
 func TestJudgePackage(t *testing.T) {
+	t.Parallel()
 	sources := []string{"../../testdata/classic", ferret + "coads_climatology.cdf"}
 	if corpus := os.Getenv("CDFZ_CORPUS"); corpus != "" {
 		for _, dir := range []string{"real", "wild", "generated"} {

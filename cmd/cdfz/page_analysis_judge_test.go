@@ -73,6 +73,7 @@ func (b *browser) rest() {
 
 // TestJudgePagePlots checks the profile and the Hovmöller diagram of a chosen point, their requests, and axes to scale.
 func TestJudgePagePlots(t *testing.T) {
+	t.Parallel()
 	s := serveOn(t, generated(t, map[string]string{"ocean.nc": ocean()}))
 	b := openBrowser(t, 1280, 900)
 	b.view(s, "?file=ocean.nc&var=temp&at=0,0,y,x&point=0,0,2,3")
@@ -151,6 +152,7 @@ func sorted(texts []string, order ...string) []string {
 
 // TestJudgePageMeans compares means with those of CDO: of the map, of its latitudes, and of a part.
 func TestJudgePageMeans(t *testing.T) {
+	t.Parallel()
 	// CDO takes great circles for the edges of cells, so that its areas are those on circles of latitude only for narrow cells.
 	const columns = 360
 	cdl := func(lat, lon, more, data string) string {
@@ -273,6 +275,7 @@ func TestJudgePageMeans(t *testing.T) {
 
 // TestJudgePageCompare checks two variables and two files side by side, their difference, and that zoom, cursor and time are linked.
 func TestJudgePageCompare(t *testing.T) {
+	t.Parallel()
 	grid := func(name, times, lat, lon, more string) string {
 		return `netcdf ` + name + ` { dimensions: time = UNLIMITED ; lat = 4 ; lon = 8 ; variables: double time(time) ; time:units = "days since 2001-01-01" ;
 			float lat(lat) ; lat:units = "degrees_north" ; float lon(lon) ; lon:units = "degrees_east" ; float a(time, lat, lon) ; a:units = "K" ; ` + more + `
@@ -365,6 +368,7 @@ func TestJudgePageCompare(t *testing.T) {
 
 // TestJudgePageArrows checks which vectors a map has, how its arrows point, and their key.
 func TestJudgePageArrows(t *testing.T) {
+	t.Parallel()
 	s := serveOn(t, generated(t, map[string]string{
 		"wind.nc": `netcdf wind { dimensions: lat = 4 ; lon = 8 ; variables: float lat(lat) ; lat:units = "degrees_north" ; float lon(lon) ; lon:units = "degrees_east" ;
 			float t(lat, lon) ; t:units = "K" ; float ew(lat, lon) ; ew:standard_name = "eastward_wind" ; ew:units = "m s-1" ; float ns(lat, lon) ; ns:standard_name = "northward_wind" ; ns:units = "m s-1" ;
@@ -415,6 +419,7 @@ func TestJudgePageArrows(t *testing.T) {
 
 // TestJudgeViewerCompare compares two archives in the viewer without a server: at an address, and one that was chosen in the form.
 func TestJudgeViewerCompare(t *testing.T) {
+	t.Parallel()
 	file := func(values string) []byte {
 		dir := generated(t, map[string]string{"x.nc": `netcdf x { dimensions: lat = 2 ; lon = 3 ; variables: float lat(lat) ; lat:units = "degrees_north" ; float lon(lon) ; lon:units = "degrees_east" ;
 			float a(lat, lon) ; a:units = "K" ; data: lat = 0, 10 ; lon = 0, 10, 20 ; a = ` + values + ` ; }`})

@@ -53,6 +53,7 @@ func serveQuietly(t *testing.T, dir string) string {
 // TestJudgePageAxe checks the page with axe-core, by the rules of WCAG 2.2, level AA, and its best practices: seven kinds
 // of files, in light and dark, wide and narrow, and the viewer without a server.
 func TestJudgePageAxe(t *testing.T) {
+	t.Parallel()
 	axe, err := os.ReadFile("../../js/node_modules/axe-core/axe.min.js")
 	require.NoError(t, err, "run .ci/deps")
 	names := []string{"global", "icon", "stations", "profile", "damaged"}

@@ -15,6 +15,7 @@ import (
 // TestJudgePageColours checks that palettes, scales and ranges follow the values and the attributes, say so, and are in the
 // address.
 func TestJudgePageColours(t *testing.T) {
+	t.Parallel()
 	const rows, columns, times = 20, 30, 3
 	list := func(n int, value func(i int) string) string {
 		out := make([]string, n)

@@ -278,6 +278,7 @@ func (b *browser) harmless() {
 // TestJudgePageHostile opens hostile archives in the viewer without a server, one after the other in one page. It says
 // in words what is wrong, shows the next archive, runs nothing of a file, asks no other host, and its memory is bounded.
 func TestJudgePageHostile(t *testing.T) {
+	t.Parallel()
 	dir := hostileFolder(t)
 	viewer := filepath.Join(t.TempDir(), "viewer")
 	out, err := self(t, "export", "--viewer", viewer).CombinedOutput()
@@ -336,6 +337,7 @@ func TestJudgePageHostile(t *testing.T) {
 
 // TestJudgePageHostileServed does the same with the page of cdfz serve, and names of files.
 func TestJudgePageHostileServed(t *testing.T) {
+	t.Parallel()
 	dir := hostileFolder(t)
 	good, err := os.ReadFile(filepath.Join(dir, "good.nc.cdfz"))
 	require.NoError(t, err)

@@ -324,6 +324,7 @@ func kindArchives(t *testing.T, names ...string) string {
 // TestJudgePageKinds opens fourteen kinds of files. With CDFZ_SCREENSHOTS, it writes pictures of each to that folder,
 // wide and narrow, light and dark.
 func TestJudgePageKinds(t *testing.T) {
+	t.Parallel()
 	names := append(slices.Sorted(maps.Keys(kinds)), "global", "damaged")
 	at := serveQuietly(t, kindArchives(t, names...))
 	b := openBrowser(t, 1280, 900)

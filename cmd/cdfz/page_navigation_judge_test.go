@@ -19,6 +19,7 @@ const active = `((a) => a.dataset.file ?? a.dataset.num ?? a.parentElement?.data
 
 // TestJudgePageKeys chooses files and variables by the keyboard: / goes to a filter, arrows to its entries.
 func TestJudgePageKeys(t *testing.T) {
+	t.Parallel()
 	var vars strings.Builder
 	for i := range 1000 {
 		fmt.Fprintf(&vars, "float v%03d(x) ; ", i)
@@ -94,6 +95,7 @@ func TestJudgePageKeys(t *testing.T) {
 
 // TestJudgePagePart zooms: what is pasted, downloaded and counted is the part that is shown.
 func TestJudgePagePart(t *testing.T) {
+	t.Parallel()
 	var values []string
 	for i := range 2 * 20 * 30 {
 		values = append(values, fmt.Sprint(i))

@@ -15,6 +15,7 @@ import (
 
 // TestJudgePagePrint prints the page in the dark: map, legend, series, title and address are on paper, in light colours, and no controls.
 func TestJudgePagePrint(t *testing.T) {
+	t.Parallel()
 	s := serveOn(t, kindArchives(t, "global"))
 	b := openBrowser(t, 1000, 900)
 	b.theme("dark")

@@ -70,6 +70,7 @@ const colours = `
 // TestJudgePageCoast looks for the coast of Chile, and for missing values on land and at sea, on maps whose longitudes begin
 // anywhere, and whose axes have any order.
 func TestJudgePageCoast(t *testing.T) {
+	t.Parallel()
 	files := map[string]string{}
 	for _, first := range []int{0, -180, -90, 20} {
 		files[fmt.Sprintf("first%d.nc", first)] = worldCDL(first, false, false)
@@ -98,6 +99,7 @@ func TestJudgePageCoast(t *testing.T) {
 
 // TestJudgePageProjections looks at known places in each projection, points at them, turns and zooms.
 func TestJudgePageProjections(t *testing.T) {
+	t.Parallel()
 	s := serveOn(t, generated(t, map[string]string{"x.nc": worldCDL(0, false, false)}))
 	b := openBrowser(t, 1280, 900)
 	rad := math.Pi / 180
@@ -164,6 +166,7 @@ func TestJudgePageProjections(t *testing.T) {
 
 // TestJudgePageMeshes looks at known places of curved grids, meshes and points, and chooses cells there.
 func TestJudgePageMeshes(t *testing.T) {
+	t.Parallel()
 	const pair = `float x(n) ; x:units = "degrees_east" ; float y(n) ; y:units = "degrees_north" ; `
 	const nodes = `x = 0, 10, 20, 0, 10, 20 ; y = 0, 0, 0, 10, 10, 10 ; `
 	files := map[string]string{

@@ -13,6 +13,7 @@ import (
 
 // TestJudgePageGoTo goes to dates of each calendar, and to values of other coordinates: to the nearest step.
 func TestJudgePageGoTo(t *testing.T) {
+	t.Parallel()
 	const steps = 800
 	files := map[string]string{}
 	for _, calendar := range []string{"standard", "noleap", "360_day", "julian", "all_leap", "none"} {

@@ -159,6 +159,7 @@ const mapPixels = `(async () => {
 })()`
 
 func TestJudgePage(t *testing.T) {
+	t.Parallel()
 	coads, err := os.ReadFile(ferret + "coads_climatology.cdf")
 	require.NoError(t, err, "install ferret-datasets")
 	etopo, err := os.ReadFile(ferret + "etopo60.cdf")
@@ -262,6 +263,7 @@ func TestJudgePage(t *testing.T) {
 
 // TestJudgePageFiles has many files: the list has a filter, and shows the file that is open.
 func TestJudgePageFiles(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	image := climateImage(t)
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "deep"), 0o755))
@@ -325,6 +327,7 @@ func TestJudgePageFiles(t *testing.T) {
 
 // TestJudgePageZoom zooms and moves the map, and points at cells of a curvilinear grid.
 func TestJudgePageZoom(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	var temp, lat, lon []string
 	for i := range 20 * 30 {
@@ -402,6 +405,7 @@ func TestJudgePageZoom(t *testing.T) {
 // TestJudgePageNumbers checks that labels of axes differ where their values do, and that a
 // series that is too long for the page shows its peaks.
 func TestJudgePageNumbers(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	out := output(dir, "/usr/bin/python3", "-c", `import netCDF4, numpy
 d = netCDF4.Dataset("flow.nc", "w", format="NETCDF3_64BIT_OFFSET")

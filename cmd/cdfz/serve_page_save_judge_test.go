@@ -67,6 +67,7 @@ print(%s)`, path, expression)), "<nil>")
 
 // TestJudgeSave saves the map, a series and an animation, and opens the files with other programs.
 func TestJudgeSave(t *testing.T) {
+	t.Parallel()
 	const steps = 12
 	originals, archives := archived(t, map[string][]byte{"waves.nc": waves(t, steps, days)})
 	viewer := filepath.Join(t.TempDir(), "viewer")

@@ -42,6 +42,7 @@ func (b *browser) view(s *served, query string) {
 
 // TestJudgePageWords checks texts of the page that depend on numbers.
 func TestJudgePageWords(t *testing.T) {
+	t.Parallel()
 	s := serveOn(t, t.TempDir())
 	b := openBrowser(t, 800, 600)
 	b.do(chromedp.Navigate(s.at + "/page/"))
@@ -76,6 +77,7 @@ func TestJudgePageWords(t *testing.T) {
 
 // TestJudgePageMean checks that means say how values are weighted.
 func TestJudgePageMean(t *testing.T) {
+	t.Parallel()
 	s := serveOn(t, generated(t, map[string]string{"x.nc": `netcdf x { dimensions: lat = 3 ; lon = 2 ; time = 2 ; variables:
 		float lat(lat) ; lat:units = "degrees_north" ; float lon(lon) ; lon:units = "degrees_east" ;
 		float a(lat, lon) ; float b(time, lat) ;
@@ -91,6 +93,7 @@ func TestJudgePageMean(t *testing.T) {
 // TestJudgePageDark checks that the hatching of missing values is dark in the dark theme,
 // and that a change of the theme draws the page again.
 func TestJudgePageDark(t *testing.T) {
+	t.Parallel()
 	s := serveOn(t, generated(t, map[string]string{"x.nc": `netcdf x { dimensions: y = 2 ; x = 2 ; variables: float a(y, x) ; data: a = 1, 2, 3, _ ; }`}))
 	b := openBrowser(t, 800, 600)
 	b.view(s, "?file=x.nc&var=a")
@@ -119,6 +122,7 @@ func TestJudgePageDark(t *testing.T) {
 
 // TestJudgePageMany checks that the list of many variables can be filtered and skipped.
 func TestJudgePageMany(t *testing.T) {
+	t.Parallel()
 	var vars strings.Builder
 	for i := range 1000 {
 		fmt.Fprintf(&vars, "float v%d(x) ; v%d:long_name = \"Quantity %d of %d\" ; ", i, i, i%7, i)
@@ -163,6 +167,7 @@ func TestJudgePageMany(t *testing.T) {
 
 // TestJudgePageClosed checks that the tree lists archives that cannot be opened.
 func TestJudgePageClosed(t *testing.T) {
+	t.Parallel()
 	dir := generated(t, map[string]string{"good.nc": `netcdf x { dimensions: x = 2 ; variables: float a(x) ; }`})
 	require.NoError(t, self(t, "archive", "-q", filepath.Join(dir, "good.nc")).Run())
 	b, err := os.ReadFile(filepath.Join(dir, "good.nc.cdfz"))
@@ -181,6 +186,7 @@ func TestJudgePageClosed(t *testing.T) {
 
 // TestJudgePageFirst checks which variable a file opens with.
 func TestJudgePageFirst(t *testing.T) {
+	t.Parallel()
 	const grid = "dimensions: time = UNLIMITED ; lat = 2 ; lon = 3 ; nv = 2 ; variables: "
 	const bounds = `float lat(lat) ; lat:units = "degrees_north" ; lat:bounds = "edges" ; float edges(lat, nv) ; float area(lat, lon) ; `
 	cases := map[string][2]string{ // by name of the file: the variable and CDL
@@ -212,6 +218,7 @@ func TestJudgePageFirst(t *testing.T) {
 // TestJudgePageWrong checks that wrong addresses and numbers have a text, and what is shown
 // instead.
 func TestJudgePageWrong(t *testing.T) {
+	t.Parallel()
 	s := serveOn(t, generated(t, map[string]string{"x.nc": `netcdf x { dimensions: time = 4 ; y = 2 ; x = 3 ; r = UNLIMITED ; variables: float a(time, y, x) ; float b(x) ; float none(r, y, x) ;
 		data: a = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24 ; b = 1, 2, 3 ; }`}))
 	b := openBrowser(t, 1000, 900)
@@ -268,6 +275,7 @@ func TestJudgePageWrong(t *testing.T) {
 
 // TestJudgePageSharp checks that zooming reads finer data.
 func TestJudgePageSharp(t *testing.T) {
+	t.Parallel()
 	const rows, columns = 40, 2500
 	var values []string
 	for i := range rows * columns {
@@ -310,6 +318,7 @@ func TestJudgePageSharp(t *testing.T) {
 // TestJudgePageAddress checks that the address has the palette, the range, the part of the map,
 // the section and the dimension of series, and that it brings them back.
 func TestJudgePageAddress(t *testing.T) {
+	t.Parallel()
 	var values []string
 	for i := range 4 * 20 * 30 {
 		values = append(values, fmt.Sprint(i))
@@ -362,6 +371,7 @@ func TestJudgePageAddress(t *testing.T) {
 
 // TestJudgePageUnits checks that axes and colours have names and units.
 func TestJudgePageUnits(t *testing.T) {
+	t.Parallel()
 	s := serveOn(t, generated(t, map[string]string{"x.nc": `netcdf x { dimensions: time = 3 ; lat = 2 ; depth = 2 ; cell = 2 ; variables:
 		double time(time) ; time:units = "seconds since 2001-05-06 07:08:09" ; float lat(lat) ; lat:units = "degrees_north" ; float depth(depth) ; depth:units = "m" ;
 		float temp(time, depth) ; temp:units = "Deg C" ; float salt(lat, cell) ; float flow(depth) ; flow:units = "m3 s-1" ;
@@ -390,6 +400,7 @@ func TestJudgePageUnits(t *testing.T) {
 
 // TestJudgePagePoints checks that observations are points at their times or depths.
 func TestJudgePagePoints(t *testing.T) {
+	t.Parallel()
 	s := serveOn(t, generated(t, map[string]string{
 		"point.nc": `netcdf x { dimensions: obs = 4 ; variables: double when(obs) ; when:units = "hours since 2001-05-06" ; float lon(obs) ; lon:units = "degrees_east" ;
 			float temp(obs) ; temp:units = "K" ; temp:coordinates = "when lon" ; :featureType = "point" ; data: when = 30, 10, 20, 0 ; lon = 1, 2, 3, 4 ; temp = 7, 8, 9, _ ; }`,
@@ -449,6 +460,7 @@ func TestJudgePagePoints(t *testing.T) {
 // TestJudgePageFails checks that a slice that cannot be read clears the page of the slice before it,
 // that texts have no controls, and what the page says about missing values.
 func TestJudgePageFails(t *testing.T) {
+	t.Parallel()
 	dir := generated(t, map[string]string{
 		"good.nc": `netcdf x { dimensions: z = 2 ; y = 2 ; x = 3 ; n = 2 ; lat = 4 ; time = UNLIMITED ; variables: float depth(z) ; depth:positive = "down" ; float z(z) ; z:positive = "down" ; float a(y, x) ; char t(y, x) ; float b(n) ; float c(z, x) ; double lat(lat) ; lat:units = "degrees_north" ; lat:_FillValue = -1. ; float d(lat) ; float e(lat, x) ; float none(time, x) ; float f(lat) ;
 			data: z = 5, 10 ; a = 1, 2, 3, 4, 5, 6 ; t = "abc", "def" ; c = 1, 2, 3, 4, 5, 6 ;

@@ -18,6 +18,7 @@ import (
 // TestJudgeProxy reads through a proxy that strips a path: the page with Chromium, its lines for other programs with
 // ncdump and curl, and the lists with curl, which follows redirects.
 func TestJudgeProxy(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "sub"), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "sub", "x.nc"), climateImage(t), 0o644))

@@ -21,6 +21,7 @@ import (
 // TestJudgeSite makes the site, which checks its links, and compares the figures of its front page with the results. A page that
 // loads something from the network, and a link to nothing, must fail.
 func TestJudgeSite(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	out, err := exec.Command("../../.ci/site/build", dir).CombinedOutput()
 	require.NoError(t, err, "%s", out)

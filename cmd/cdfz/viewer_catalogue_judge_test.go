@@ -18,6 +18,7 @@ import (
 // TestJudgeViewerCatalogue opens a catalogue in the viewer, chooses a file, and opens its address elsewhere. An address
 // of a file that was dropped waits for that file.
 func TestJudgeViewerCatalogue(t *testing.T) {
+	t.Parallel()
 	dir := generated(t, map[string]string{"x.nc": "netcdf x { dimensions: t = 2 ; y = 3 ; x = 4 ; variables: float a(t, y, x), b(t, y, x) ; data: a = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13 ; b = 20, 21 ; }"})
 	require.NoError(t, self(t, "archive", "-q", filepath.Join(dir, "x.nc")).Run())
 	require.NoError(t, os.Remove(filepath.Join(dir, "x.nc")))

@@ -82,6 +82,7 @@ func meshFile(rows, columns int) []byte {
 // TestJudgeViewer opens archives in the viewer, which has no server: from another origin, by a few requests, and as
 // a dropped file from file://. It shows what the page of cdfz serve shows.
 func TestJudgeViewer(t *testing.T) {
+	t.Parallel()
 	coads, err := os.ReadFile(ferret + "coads_climatology.cdf")
 	require.NoError(t, err, "install ferret-datasets")
 	_, archives := archived(t, map[string][]byte{"coads.nc": coads, "mesh.nc": meshFile(150, 200)})
