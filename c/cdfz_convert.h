@@ -39,7 +39,7 @@ static uint64_t integer_of(const void *p, cdfz_type type)
 		uint32_t u4;
 		int32_t s4;
 		uint64_t u8;
-	} v;
+	} v = {0};
 	memcpy(&v, p, cdfz_type_size(type));
 	switch (type) {
 	case CDFZ_BYTE: return (uint64_t)v.s1;
