@@ -80,6 +80,26 @@ test("means", () => {
   assert.ok(Number.isNaN(means.area(slice(north([0, 1]), east([0, 1]), [NaN, NaN, NaN, NaN]), null, means.weights(other)).mean));
 });
 
+test("means where longitudes jump by 360", () => {
+  // 5, 15, … 175, -175, … -5.
+  const circle = Array.from({ length: 36 }, (_, i) => (i < 18 ? 5 + 10 * i : 5 + 10 * i - 360));
+  const s = slice(north([-10, 10]), east(circle), [0, 1].flatMap(() => circle.map((x) => (Math.abs(x) === 175 ? 100 : 0))));
+  near(means.area(s, null, means.weights(s)).mean, 200 / 36);
+  const z = means.along(s, null, 1);
+  near(z.data[0], 200 / 36);
+  assert.equal(z.even, true);
+  // Edges of the file on both sides of a jump, of one cell of the whole circle, and of one that is wider than its half.
+  const two = slice(north([-10, 10]), east([0, 1]), [1, 4, 1, 4]), bounds = Float64Array.of(359.5, 0.5, 0.5, 1.5);
+  near(means.area(two, null, means.weights(two, { bounds: [null, bounds] })).mean, 2.5);
+  near(means.along(two, null, 1, [null, bounds]).data[0], 2.5);
+  for (const at of [180, 0]) {
+    const one = slice(north([-10, 10]), east([at]), [1, 3]);
+    near(means.area(one, null, means.weights(one, { bounds: [null, Float64Array.of(0, 360)] })).mean, 2);
+  }
+  const wide = slice(north([-10, 10]), east([100, 280]), [1, 10, 1, 10]);
+  near(means.along(wide, null, 1, [null, Float64Array.of(0, 200, 200, 360)]).data[0], (200 + 1600) / 360);
+});
+
 test("zonal means", () => {
   const s = slice(north([0, 60, 90]), east([0, 10]), [3, 5, 6, NaN, NaN, NaN]);
   const z = means.along(s, null, 1);

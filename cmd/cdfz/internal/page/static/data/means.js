@@ -1,5 +1,6 @@
 // Means of a slice that say how they are made. Weights are the areas of cells, up to a factor.
 import { cellOf } from "../map/axes.js";
+import { unwound } from "../map/raster.js";
 import { isDegrees } from "../panels/format.js";
 
 const rad = Math.PI / 180;
@@ -11,14 +12,22 @@ export function kindOf(axis) {
   return "";
 }
 
+// turned returns the edges of a cell of longitudes on the same side of a jump by 360 degrees. Those that have the coordinate between
+// them are, also of a cell that is wider than half of the circle.
+function turned(a, b, x) {
+  if ((a < x && x < b) || (b < x && x < a)) return [a, b];
+  return [a, a + ((b - a - 360 * Math.round((b - a) / 360)) || b - a)];
+}
+
 // edgePairs returns the edges of each cell of an axis: those of the file, pairs one after the other, or
 // else half way between the coordinates, or null.
 function edgePairs(axis, bounds) {
-  const x = axis.values, n = x.length;
-  if (bounds?.length === 2 * n && bounds.every(Number.isFinite)) return Array.from(x, (_, i) => [bounds[2 * i], bounds[2 * i + 1]]);
-  if (n < 2 || x.some((v) => v === null)) return null;
+  const n = axis.values.length, round = kindOf(axis) === "e";
+  if (bounds?.length === 2 * n && bounds.every(Number.isFinite)) return Array.from(axis.values, (v, i) => (round ? turned(bounds[2 * i], bounds[2 * i + 1], v) : [bounds[2 * i], bounds[2 * i + 1]]));
+  if (n < 2 || axis.values.some((v) => v === null)) return null;
+  const x = round ? unwound(axis.values) : axis.values;
   const between = (i) => (x[i] + x[i + 1]) / 2;
-  return Array.from(x, (_, i) => [
+  return Array.from(axis.values, (_, i) => [
     i > 0 ? between(i - 1) : x[0] - (x[1] - x[0]) / 2,
     i < n - 1 ? between(i) : x[n - 1] + (x[n - 1] - x[n - 2]) / 2,
   ]);

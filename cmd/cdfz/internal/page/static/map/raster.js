@@ -13,11 +13,17 @@ export function between(values) {
   return out;
 }
 
+// unwound returns longitudes, which may be shifted by 360 degrees anywhere, each as near to the one before as it can be.
+export function unwound(values) {
+  const x = Float64Array.from(values);
+  for (let i = 1; i < x.length; i++) x[i] -= 360 * Math.round((x[i] - x[i - 1]) / 360);
+  return x;
+}
+
 // edgesOf returns those of longitudes, which may be shifted by 360 degrees anywhere, or of latitudes.
 export function edgesOf(values, isLongitude) {
   if (values.includes(null)) return null;
-  const x = Float64Array.from(values), n = x.length;
-  if (isLongitude) for (let i = 1; i < n; i++) x[i] -= 360 * Math.round((x[i] - x[i - 1]) / 360);
+  const x = isLongitude ? unwound(values) : Float64Array.from(values), n = x.length;
   const out = between(x), sign = Math.sign(x[1] - x[0]);
   if (!out || (isLongitude && Math.abs(x[n - 1] - x[0]) > 360 + 1e-6)) return null;
   if (!isLongitude) for (const i of [0, n]) out[i] = Math.max(-90, Math.min(90, out[i]));
