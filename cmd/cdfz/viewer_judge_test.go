@@ -114,10 +114,12 @@ func TestJudgeViewer(t *testing.T) {
 		http.ServeFile(w, r, filepath.Join(archives, filepath.Base(r.URL.Path)))
 	}))
 	defer data.Close()
-	file := data.URL + "/coads.nc.cdfz"
+	plain := data.URL + "/coads.nc.cdfz"
+	file := plain + "%3FX-Amz-Signature=5ecret" // as a part of the page's address
 	b.do(chromedp.Navigate(pages.URL + "/?url=" + file + "&var=SST&at=6,y,x&point=6,45,80"))
 	b.until(`Boolean(document.getElementById("series")?.dataset.values) && document.getElementById("map-canvas").dataset.coast === "true"`)
 	require.Equal(t, want, shown())
+	require.Equal(t, plain, b.text("path"))
 	// Two open the archive, one is for the map, and the series needs one or two.
 	require.LessOrEqual(t, requests.Load(), int64(5))
 	b.do(chromedp.Click(chromedp.CSS("#lines summary")))
@@ -177,7 +179,8 @@ func TestJudgeViewer(t *testing.T) {
 		return regexp.MustCompile(`(?s):history = .*? ;\n`).ReplaceAllString(output(t.TempDir(), "ncdump", file), "")
 	}
 	require.Equal(t, dump(judged), dump(own))
-	require.Contains(t, output(t.TempDir(), "ncdump", "-h", own), " cdfz viewer "+file+" \\'SST[6, 40:50, 80:90]\\'")
+	require.Contains(t, output(t.TempDir(), "ncdump", "-h", own), " cdfz viewer "+plain+" \\'SST[6, 40:50, 80:90]\\'")
+	require.NotContains(t, part, "5ecret")
 	name, whole := download("original", "", "nc")
 	require.Equal(t, "coads.nc", name)
 	require.Equal(t, string(coads), whole)
@@ -185,8 +188,9 @@ func TestJudgeViewer(t *testing.T) {
 
 	// A server that does not allow it: the message says what to set.
 	open = false
-	b.do(chromedp.Navigate(pages.URL + "/?url=" + data.URL + "/other.nc.cdfz"))
+	b.do(chromedp.Navigate(pages.URL + "/?url=" + data.URL + "/other.nc.cdfz%3FX-Amz-Signature=5ecret"))
 	b.until(`document.getElementById("message")?.textContent.includes("Access-Control-Allow-Origin")`)
+	require.NotContains(t, b.text("message"), "5ecret")
 
 	// A dropped file, from file://.
 	b.errors = nil

@@ -1,6 +1,7 @@
 // Files that the page makes: CSV and SVG.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { shown } from "../../cmd/cdfz/internal/page/static/panels/format.js";
 import { csv } from "../../cmd/cdfz/internal/page/static/save/csv.js";
 import { Drawing } from "../../cmd/cdfz/internal/page/static/save/svg.js";
 
@@ -16,6 +17,14 @@ test("CSV", () => {
   assert.deepEqual([rows[0], rows[1], rows[2]], ['lat (degrees_north),"i, j",a,b (m)', "-5,10,1,0.25", "-5,12,2,"]);
   const line = { type: "float64", shape: [2], data: Float64Array.of(1, 2), fixed: [], axes: [{ name: "z", units: "m", values: [1.5, 2.5], at: [4, 9] }] };
   assert.equal(csv(line, { name: "v" }), "z (m),v\n1.5,1\n2.5,2\n");
+});
+
+test("names of files have no signature", () => {
+  for (const [file, want] of [
+    ["https://me:pw@data.example/a/x.nc.cdfz?X-Amz-Signature=5ecret&b=/c#d", "https://data.example/a/x.nc.cdfz"],
+    ["https:data.example/é/x.nc.cdfz?5ecret", "https://data.example/%C3%A9/x.nc.cdfz"], ["https://data.example/é.nc.cdfz", "https://data.example/é.nc.cdfz"],
+    ["a/x.nc.cdfz?X-Amz-Signature=5ecret", "a/x.nc.cdfz"], ["what? #1.nc", "what? #1.nc"], ["x.nc.cdfz (2)", "x.nc.cdfz (2)"], ["c:x?.nc", "c:x?.nc"],
+  ]) assert.equal(shown(file), want);
 });
 
 test("SVG", () => {

@@ -1,4 +1,5 @@
 // Downloads, which are made in the page.
+import { shown } from "../../cmd/cdfz/internal/page/static/panels/format.js";
 import { text } from "../src/bytes.js";
 import { DamageError } from "../src/errors.js";
 import * as classic from "./classic.js";
@@ -18,14 +19,14 @@ function offer(parts, name) {
   return { href: made, name };
 }
 
-const baseName = (file) => file.split(/[?#]/)[0].split("/").at(-1).replace(/\.cdfz$/, "");
+const baseName = (file) => shown(file).split("/").at(-1).replace(/\.cdfz$/, "");
 
 /** part makes a download of a selection of an archive in a format of the page. */
 export async function part(a, file, selection, format, unpacked, dates) {
   const { num, words } = parse(a.header, selection);
   const name = `${baseName(file).replace(/\.nc$/, "")}-${a.header.vars[num].name.replace(/[^\p{L}\p{N}_.-]/gu, "_")}.${format}`;
   if (format === "nc") {
-    const line = `${new Date().toISOString().replace(/\.\d+/, "")} cdfz viewer ${file} '${selection}'`;
+    const line = `${new Date().toISOString().replace(/\.\d+/, "")} cdfz viewer ${shown(file)} '${selection}'`;
     return offer([await classic.file(a, num, words, { history: line.replace(/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, "?"), unpacked, limit: maxFile })], name);
   }
   const read = await a.variables[num].get(words);

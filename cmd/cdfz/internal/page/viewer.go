@@ -18,7 +18,7 @@ const viewerPolicy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; 
 var footer = regexp.MustCompile(`(?s)<footer>.*</footer>`)
 
 // aliases are modules that stand for others: the source of the page, and what both sources and the page use.
-var aliases = map[string]string{"page/data/api.js": "viewer/archive.js", "../cmd/cdfz/internal/page/static/data/calendar.js": "page/data/calendar.js"}
+var aliases = map[string]string{"page/data/api.js": "viewer/archive.js", "../cmd/cdfz/internal/page/static/data/calendar.js": "page/data/calendar.js", "../cmd/cdfz/internal/page/static/panels/format.js": "page/panels/format.js"}
 
 // Viewer returns the files of the page without a server, by name: index.html opens archives at any address and
 // those that are dropped on it. It also works from file://.

@@ -3,6 +3,7 @@ import * as animation from "../panels/animation.js";
 import * as api from "../data/api.js";
 import * as attributes from "../panels/attributes.js";
 import { $, visible } from "../panels/dom.js";
+import { shown } from "../panels/format.js";
 import * as first from "../data/first.js";
 import * as geometry from "../map/geometry.js";
 import { hush, note, say } from "./messages.js";
@@ -40,13 +41,13 @@ export async function open(file, wanted = {}, push = true) {
   } catch (e) {
     if (signal.aborted) return;
     missed = { ...wanted, file };
-    say(`${file}: ${e.message}`);
+    say(`${shown(file)}: ${e.message}`);
     return;
   }
   missed = {};
   Object.assign(state, { file, meta });
-  document.title = `${visible(file)} – cdfz`;
-  $("path").textContent = visible(file);
+  document.title = `${visible(shown(file))} – cdfz`;
+  $("path").textContent = visible(shown(file));
   $("welcome").hidden = true;
   variables.show(file, state.meta, (v) => choose(v, {}, true));
   tree.mark(file); // when the list of files has the height that the one of variables leaves it

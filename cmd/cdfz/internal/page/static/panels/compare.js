@@ -2,7 +2,7 @@
 import * as api from "../data/api.js";
 import { cellOf } from "../map/axes.js";
 import { $, make, visible } from "./dom.js";
-import { coordinate } from "./format.js";
+import { coordinate, shown } from "./format.js";
 import { find } from "../map/find.js";
 import * as geometry from "../map/geometry.js";
 import * as match from "../data/match.js";
@@ -66,7 +66,7 @@ function choose(file) {
   host.changed();
   list(host.state().variable.name).catch((e) => {
     if (wanted.file !== file) return;
-    $("compare-note").textContent = `${file}: ${e.message}`;
+    $("compare-note").textContent = `${shown(file)}: ${e.message}`;
     clear();
   });
 }
@@ -123,7 +123,7 @@ async function read() {
   const first = seen.what.source;
   const m = await metaOf(), from = wanted.file || file;
   const v = m.variables.find((o) => o.name === wanted.name);
-  if (!v) throw new Error(`The file ${visible(from)} has no variable ${visible(wanted.name)}.`);
+  if (!v) throw new Error(`The file ${visible(shown(from))} has no variable ${visible(wanted.name)}.`);
   const found = wordsOf(m, v, variable, words);
   if (!found) throw new Error(`${visible(v.name)} does not have the dimensions of the map.`);
   const at = await Promise.all(found.map(async (w, i) => {
@@ -182,7 +182,7 @@ function show() {
   $("map-title").textContent = visible(variable.name);
   $("beside").hidden = !beside;
   $("difference").hidden = !difference;
-  const named = `${visible(other.variable.name)}${other.file === file ? "" : ` of ${visible(other.file)}`}`;
+  const named = `${visible(other.variable.name)}${other.file === file ? "" : ` of ${visible(shown(other.file))}`}`;
   if (beside) {
     // The same colours mean the same values where the units are the same, and most values are within them.
     const { low, high } = seen.colours;

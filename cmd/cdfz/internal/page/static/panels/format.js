@@ -1,5 +1,19 @@
 // Text for numbers, coordinates and sizes.
 
+// shown names a file in messages, pictures and files: an address without a name, a password and the query, which may have a
+// signature, as cdfz writes it. Other names stay.
+export function shown(file) {
+  let u;
+  try {
+    u = new URL(file);
+  } catch { // a name, or an address from the page's on
+    return file.replace(/(\.(?:cdfz|parquet))[?#].*$/is, "$1");
+  }
+  if (!/^https?:$/.test(u.protocol) || !(u.username || u.password || u.search || u.hash)) return file;
+  u.username = u.password = u.search = u.hash = "";
+  return u.href;
+}
+
 // number writes a value with at most 6 digits, or a whole one with all.
 export function number(x) {
   if (x === null || Number.isNaN(x)) return "missing";

@@ -1,6 +1,7 @@
 // Files that are dropped on the page, chosen or named by an address, where no server lists them.
 import * as api from "../data/api.js";
 import { $ } from "./dom.js";
+import { shown } from "./format.js";
 
 // catalogue opens the one that a query names.
 export async function catalogue(query) {
@@ -13,7 +14,7 @@ async function list(name) {
   try {
     await api.list(name);
   } catch (e) {
-    throw new Error(`${name}: ${e.message}`);
+    throw new Error(`${shown(name)}: ${e.message}`);
   }
 }
 

@@ -2,7 +2,7 @@
 import { catalog, key, listed, placeOf } from "../data/api.js";
 import { $, make, visible } from "./dom.js";
 import * as filter from "./filter.js";
-import { size } from "./format.js";
+import { shown as named, size } from "./format.js";
 
 // most is the number of closed folders that a filter looks into.
 const most = 200;
@@ -90,7 +90,7 @@ function fill(list, c, folder) {
       continue;
     }
     const file = d.file ?? inside(d.name);
-    const a = make("a", { href: "?" + new URLSearchParams({ [key]: file, ...(listed() && { catalog: listed() }) }) }, visible(d.name), make("small", {}, d.size === undefined ? "" : size(d.size)));
+    const a = make("a", { href: "?" + new URLSearchParams({ [key]: file, ...(listed() && { catalog: listed() }) }) }, visible(named(d.name)), make("small", {}, d.size === undefined ? "" : size(d.size)));
     a.dataset.file = file;
     a.addEventListener("click", (e) => {
       if (e.ctrlKey || e.metaKey || e.shiftKey) return;

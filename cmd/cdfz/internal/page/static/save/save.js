@@ -1,7 +1,7 @@
 // Saving what is shown: pictures and values of the map, of what it is compared with, and of the plot.
 import { csv } from "./csv.js";
 import { $ } from "../panels/dom.js";
-import { coordinate } from "../panels/format.js";
+import { coordinate, shown as named } from "../panels/format.js";
 import { draw } from "../map/draw.js";
 import * as compare from "../panels/compare.js";
 import { crop } from "../data/part.js";
@@ -45,7 +45,7 @@ export function offer(blob, name) {
 // name names a file: by the archive, the variable and, of a map, its indices.
 function name(what, kind) {
   const { file, variable, words } = page.state();
-  const base = file.split("/").at(-1).replace(/[?#].*$/, "").replace(/(\.(nc|cdf|nc4))?(\.cdfz)?$/, "");
+  const base = named(file).split("/").at(-1).replace(/(\.(nc|cdf|nc4))?(\.cdfz)?$/, "");
   const at = what === "map" ? words.filter((w) => typeof w === "number") : what === "series" ? [point.current()] : [];
   return `${[base, variable.name, ...at].join("-").replace(/[^\p{L}\p{N}_.-]/gu, "_")}.${kind}`;
 }
@@ -56,7 +56,7 @@ function texts(s, part) {
   const { file, variable } = page.state();
   return {
     title: $("title").textContent, where: [places(s), part].filter(Boolean).join("; "),
-    subtitle: `${variable.name}${variable.units ? `, ${variable.units}` : ""} · ${file.split("/").at(-1)}`,
+    subtitle: `${variable.name}${variable.units ? `, ${variable.units}` : ""} · ${named(file).split("/").at(-1)}`,
   };
 }
 
@@ -114,7 +114,7 @@ async function values(what) {
     if (!c.data) throw new Error(`${c.why} Their values have no common table: save each of them alone.`);
     const of = (name, units, s) => ({ name, units, type: s.type, data: crop(s, part).data });
     const second = { ...c.slice, data: c.data, type: c.type };
-    return new Blob([csv(crop(c.slice, part), variable, [of(c.variable.name === variable.name ? `${c.variable.name} of ${c.file}` : c.variable.name, c.variable.units, second), of("difference", variable.units, difference(c.slice, c.data))])], { type: "text/csv" });
+    return new Blob([csv(crop(c.slice, part), variable, [of(c.variable.name === variable.name ? `${c.variable.name} of ${named(c.file)}` : c.variable.name, c.variable.units, second), of("difference", variable.units, difference(c.slice, c.data))])], { type: "text/csv" });
   }
   const s = plotId() === "hovmoller" ? point.diagramOf().slice() : plots.shown(plotId());
   if (!s) throw new Error("There is nothing to save: click a point of the map.");
