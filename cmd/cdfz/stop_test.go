@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -13,6 +14,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -326,5 +328,58 @@ func TestSourceChanges(t *testing.T) {
 			}
 			require.Positive(t, found, name)
 		}
+	}
+}
+
+// TestCopySourceChanges checks that a source that is written in place while it is copied is an error, wherever the copy goes:
+// what has exit code 0 is the source before.
+func TestCopySourceChanges(t *testing.T) {
+	dir := t.TempDir()
+	src := largeInto(t, dir, "a.nc")
+	whole := readFile(t, src)
+	for _, out := range []string{"b.nc", "b.nc.cdfz", "-", "classic"} {
+		target, args := filepath.Join(dir, out), []string{"copy", src, filepath.Join(dir, out)}
+		switch out {
+		case "-":
+			args = []string{"copy", "--preset", "fast", src, "-"}
+		case "classic":
+			args = []string{"copy", "--to", "classic", src, "-"}
+		}
+		found := 0
+		for n := int64(4); n < 60; n += n + 2 {
+			if testing.Short() && n != 10 {
+				continue
+			}
+			require.NoError(t, os.WriteFile(src, whole, 0o644))
+			require.NoError(t, os.Chtimes(src, time.Unix(1e9, 0), time.Unix(1e9, 0))) // the new time is another one
+			ctx, changed := &stepContext{Context: t.Context()}, false
+			ctx.do = func() {
+				f, err := os.OpenFile(src, os.O_WRONLY, 0)
+				require.NoError(t, err)
+				_, err = f.WriteAt(make([]byte, len(whole)/2), int64(len(whole)/2))
+				require.NoError(t, errors.Join(err, f.Close()))
+				changed = true
+			}
+			ctx.left.Store(n)
+			var stdout, stderr bytes.Buffer
+			code := run(ctx, args, nil, &stdout, &stderr)
+			if !changed {
+				require.Zero(t, code, stderr.String())
+				_ = os.Remove(target)
+				break
+			}
+			if code == terminal.ExitFailed {
+				found++
+				require.Regexp(t, `a.nc: (source changed|the archive differs from the source)`, stderr.String(), "%s at %d", out, n)
+				require.Equal(t, []string{"a.nc"}, names(t, dir))
+				continue
+			}
+			require.Zero(t, code, stderr.String())
+			if out == "b.nc" {
+				require.True(t, bytes.Equal(whole, readFile(t, target)), "%s at %d", out, n)
+			}
+			_ = os.Remove(target)
+		}
+		require.Positive(t, found, out)
 	}
 }

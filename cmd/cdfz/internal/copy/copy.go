@@ -327,7 +327,10 @@ func (v *copier) restore(ctx context.Context, j *cli.Job, in *fileio.Input, f *a
 	rep.Written, rep.Loss = f.Image().Size(), report.LossOf(f)
 	o := &archive.CopyOptions{Workers: v.opts.Workers, Memory: v.opts.Memory, Progress: j.Term.Step(in.Name, rep.Written, 0, 1)}
 	if v.run.Dest.IsStdout() {
-		return f.Image().Copy(ctx, j.Term.Out, o)
+		if err := f.Image().Copy(ctx, j.Term.Out, o); err != nil {
+			return err
+		}
+		return in.Changed()
 	}
 	t := j.Target(rep.Target, in)
 	t.Size, t.Sparse, t.Proved = rep.Written, atomicfile.SparseAuto, true
@@ -337,6 +340,9 @@ func (v *copier) restore(ctx context.Context, j *cli.Job, in *fileio.Input, f *a
 	}
 	defer dst.Abort()
 	if err := f.Image().Copy(ctx, dst, o); err != nil {
+		return err
+	}
+	if err := in.Changed(); err != nil { // nothing else notices that of a classic file
 		return err
 	}
 	return dst.Commit(ctx)
@@ -379,6 +385,9 @@ func (v *copier) rewrite(ctx context.Context, j *cli.Job, in *fileio.Input, f *a
 		w := bufio.NewWriterSize(j.Term.Out, 1<<18)
 		if res, err = archive.Rewrite(ctx, w, f, &opts); err == nil {
 			err = w.Flush()
+		}
+		if err == nil {
+			err = in.Changed()
 		}
 	} else {
 		opts.NoCheck, opts.CheckProgress = v.noCheck, j.Term.Step(in.Name, size, 1, passes)
