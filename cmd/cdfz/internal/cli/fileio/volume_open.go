@@ -45,6 +45,9 @@ func newVolumePool() *kept.Pool[string, *openVolume] {
 // useVolume opens a volume, or finds it open. The caller must release it. The error is volume.ErrNotVolume for other
 // files.
 func (n *Inputs) useVolume(ctx context.Context, j File) (*volumeItem, error) {
+	if j.empty { // stores answer no range of it
+		return nil, volume.ErrNotVolume
+	}
 	if i := n.volumes.Use(j.Name); i != nil {
 		return i, nil
 	}

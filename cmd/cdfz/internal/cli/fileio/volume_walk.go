@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"io/fs"
 	"iter"
 	"path"
 	"path/filepath"
@@ -11,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/archive/volume"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/internal/s3"
@@ -159,7 +159,7 @@ func (m *membersOf) fileOf(ctx context.Context, e *volume.Entry, damage error) (
 }
 
 // IsVolume reports whether a file is a volume, which a walk takes for a folder. One that cannot be read is, if it is named
-// so: its error is reported.
+// so, for any reason: its error is reported, since members may be missing.
 func (f *Finder) IsVolume(ctx context.Context, j File) bool {
 	name, _, _ := strings.Cut(j.Name, "?")
 	if f.NoVolumes || path.Ext(name) != volume.Suffix || j.Name == terminal.StdinName {
@@ -170,7 +170,7 @@ func (f *Finder) IsVolume(ctx context.Context, j File) bool {
 		f.targets.in.volumes.Release(i)
 		return true
 	}
-	return errors.Is(err, archive.ErrCorrupt) || errors.Is(err, archive.ErrVersion)
+	return ctx.Err() == nil && !errors.Is(err, volume.ErrNotVolume) && !errors.Is(err, fs.ErrNotExist)
 }
 
 // listing returns the listing of a prefix.
