@@ -270,6 +270,9 @@ func makeVectors(t *testing.T) map[string]vector {
 	} {
 		out[name] = vector{Params{Type: Float32, Dims: dims}, nil, f(bytes.Clone(enc)), nil}
 	}
+	// A reader that takes all other modes for text would decode this one.
+	text := out["text"]
+	out["badmodetext"] = vector{text.p, nil, append([]byte{9}, text.enc[1:]...), nil}
 	return out
 }
 
