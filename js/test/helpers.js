@@ -100,3 +100,41 @@ export function noise(...shape) {
   for (; off < data.byteLength; off += 4) data.setFloat32(off, (seed = (seed * 48271) % 2147483647) / 1e6);
   return Buffer.concat([...parts, Buffer.from(data.buffer)]);
 }
+
+/**
+ * classic makes a netCDF file of CDF-1, with fixed dimensions {x: 3} and variables {name, type, dims: ["x"], attributes: [[name, type, values]],
+ * values}. Types are numbers of the format, and values are numbers, or text for type 2.
+ */
+export function classic(dims, vars) {
+  const parts = [], names = Object.keys(dims);
+  const put = (b) => parts.push(Buffer.concat([b, Buffer.alloc(-b.length & 3)]));
+  const n = (x) => put(Buffer.from([x >>> 24, x >>> 16, x >>> 8, x]));
+  const name = (s) => (n(Buffer.byteLength(s)), put(Buffer.from(s)));
+  const bytes = (type, values) => {
+    if (typeof values === "string") return Buffer.from(values, "latin1");
+    const out = new DataView(new ArrayBuffer([0, 1, 1, 2, 4, 4, 8][type] * values.length));
+    const set = [, "setInt8", "setUint8", "setInt16", "setInt32", "setFloat32", "setFloat64"][type];
+    values.forEach((x, i) => out[set](i * (out.byteLength / values.length), x));
+    return Buffer.from(out.buffer);
+  };
+  const data = vars.map((v) => bytes(v.type, v.values));
+  const write = (begin) => {
+    parts.length = 0;
+    put(Buffer.from("CDF\x01"));
+    n(0), n(names.length ? 10 : 0), n(names.length);
+    names.forEach((s) => (name(s), n(dims[s])));
+    n(0), n(0), n(11), n(vars.length);
+    vars.forEach((v, i) => {
+      name(v.name), n(v.dims.length), v.dims.forEach((d) => n(names.indexOf(d)));
+      const all = v.attributes ?? [];
+      n(all.length ? 12 : 0), n(all.length);
+      for (const [s, type, values] of all) name(s), n(type), n(values.length), put(bytes(type, values));
+      n(v.type), n((data[i].length + 3) & ~3), n(begin);
+      begin += (data[i].length + 3) & ~3;
+    });
+    return Buffer.concat(parts);
+  };
+  write(write(0).length);
+  data.forEach(put);
+  return Buffer.concat(parts);
+}

@@ -52,8 +52,8 @@ const limits = (type) => {
   return signed ? [-(2n ** BigInt(bits - 1)), 2n ** BigInt(bits - 1) - 1n] : [0n, 2n ** BigInt(bits) - 1n];
 };
 
-// missingOf returns the stored values that mean missing and that the type holds exactly.
-function missingOf(p) {
+/** missingOf returns the stored values that mean missing and that the type holds exactly. */
+export function missingOf(p) {
   const out = new Set();
   for (const a of p.missing) {
     for (const x of numbersOf(a, a.type === p.own ? p.stored : a.type)) {

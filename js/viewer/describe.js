@@ -24,14 +24,25 @@ export function whole(b) {
   return b;
 }
 
-/** general writes a float as Go's %g does, with the fewest digits. */
-export function general(x, single) {
+/** digitsOf returns the fewest digits that make a finite double, or a float, and the exponent of the first one. */
+export function digitsOf(x, single) {
+  let s = x.toExponential();
+  for (let p = 0; single && p < 9; p++) {
+    if (Math.fround(Number((s = x.toExponential(p)))) !== x) continue;
+    // Half way between two the last digit is even, where toExponential takes the larger one.
+    const more = x.toExponential(p + 1), less = p > 0 ? more.replace(/([02468])5e/, "$1e") : more;
+    if (less !== more && Number(more) === x && Math.fround(Number(less)) === x) s = less;
+    break;
+  }
+  const [, sign, digits, exponent] = /^(-?)([\d.]+)e([-+]\d+)$/.exec(s);
+  return { sign, digits: digits.replace(".", "").replace(/0+$/, "") || "0", exponent: Number(exponent) };
+}
+
+// general writes a float as Go's %g does.
+function general(x, single) {
   if (!Number.isFinite(x)) return Number.isNaN(x) ? "NaN" : x > 0 ? "+Inf" : "-Inf";
   if (x === 0) return Object.is(x, -0) ? "-0" : "0";
-  let s = x.toExponential();
-  if (single) for (let p = 0; p < 9; p++) if (Math.fround(Number((s = x.toExponential(p)))) === x) break;
-  const [, sign, digits, exponent] = /^(-?)([\d.]+)e([-+]\d+)$/.exec(s);
-  const d = digits.replace(".", "").replace(/0+$/, "") || "0", e = Number(exponent);
+  const { sign, digits: d, exponent: e } = digitsOf(x, single);
   if (e < -4 || e >= 6) return sign + d[0] + (d.length > 1 ? `.${d.slice(1)}` : "") + (e < 0 ? "e-" : "e+") + String(Math.abs(e)).padStart(2, "0");
   if (e < 0) return `${sign}0.${"0".repeat(-e - 1)}${d}`;
   return sign + (d.length <= e + 1 ? d.padEnd(e + 1, "0") : `${d.slice(0, e + 1)}.${d.slice(e + 1)}`);
