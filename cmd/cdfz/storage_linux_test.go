@@ -314,6 +314,52 @@ func TestAgainstItself(t *testing.T) {
 	nothing("over-data/a.nc", a)
 }
 
+// TestAgainstItselfKept compares a file that archive --whole kept as it is with itself, and with its original. Both are read
+// at the rate of the run.
+func TestAgainstItselfKept(t *testing.T) {
+	if !nstest.Enter(t) {
+		return
+	}
+	p := newPlaced(t)
+	require.NoError(t, os.WriteFile("data/notes.bin", make([]byte, 1<<20), 0o644))
+	p.cdfz(0, "archive", "-q", "--whole", "-o", "out/", "data")
+	verify := func(code int, original, archives string, more ...string) string {
+		t.Helper()
+		return p.cdfz(code, append([]string{"verify", "--against", original, "--include", "*.bin", "--exclude", "*.*", archives}, more...)...)
+	}
+	start := time.Now()
+	require.Contains(t, verify(0, "data", "out", "--rate", "2M"), "ok, same as data/notes.bin")
+	require.Greater(t, time.Since(start), 400*time.Millisecond) // the first MiB comes at once
+
+	for _, dir := range []string{"linked", "hard"} {
+		require.NoError(t, os.Mkdir(dir, 0o755))
+	}
+	require.NoError(t, os.Symlink("../out/notes.bin", "linked/notes.bin"))
+	require.NoError(t, os.Link("out/notes.bin", "hard/notes.bin"))
+	nstest.Bind(t, "out", "bound")
+	nstest.Overlay(t, p.in("out"), p.in("over"), "")
+	nstest.FUSE(t, p.in("out"), p.in("fuse"), "program")
+	require.NoError(t, os.Mkdir("mounted", 0o755))
+	cmd := exec.Command(p.exe, "mount", "out", "mounted")
+	cmd.Args[0] = "cdfz"
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		_ = unix.Unmount("mounted", unix.MNT_DETACH)
+		_ = cmd.Wait()
+	})
+	require.Eventually(t, func() bool {
+		_, err := os.Stat("mounted/notes.bin")
+		return err == nil
+	}, time.Minute, 10*time.Millisecond)
+	for _, original := range []string{"out", "linked", "hard", "bound", "over", "fuse", "mounted"} {
+		require.Contains(t, verify(1, original, "out"), "proves nothing: the original "+original+"/notes.bin ", original)
+	}
+	nstest.Copy(t, "out/notes.bin", "copy/notes.bin")
+	verify(0, "copy", "out")
+	require.NoError(t, os.WriteFile("copy/notes.bin", []byte("other"), 0o644))
+	require.Contains(t, verify(1, "copy", "out"), "differs from copy/notes.bin")
+}
+
 // TestCopiesApart counts a file once that appears on several file systems.
 func TestCopiesApart(t *testing.T) {
 	if !nstest.Enter(t) {

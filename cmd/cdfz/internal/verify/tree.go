@@ -8,11 +8,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/protect"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/treefile"
 	"github.com/cdfz-format/cdfz/internal/runlog"
@@ -72,10 +70,14 @@ func (v *verifier) plain(ctx context.Context, j *cli.Job, e *treefile.Entry) (ve
 	if err != nil {
 		return broken, err
 	}
+	passes := 1
+	if v.against.given() {
+		passes = 2
+	}
 	sum := j.SHA256 // the volume was read, and has it
 	if sum == "" {
 		v.scrub.slow(ctx, in)
-		if sum, err = in.SHA256(ctx, j.Term.Step(in.Name, in.Size, 0, 1)); err != nil {
+		if sum, err = in.SHA256(ctx, j.Term.Step(in.Name, in.Size, 0, passes)); err != nil {
 			return broken, err
 		}
 	}
@@ -94,7 +96,7 @@ func (v *verifier) plain(ctx context.Context, j *cli.Job, e *treefile.Entry) (ve
 			j.Term.Print("%s: %s", terminal.ShowName(out.File), text)
 		}
 	case v.against.given():
-		if err := v.comparePlain(ctx, j, e, &out); err != nil {
+		if err := v.comparePlain(ctx, j, in, e, &out); err != nil {
 			return broken, err
 		}
 	}
@@ -111,8 +113,8 @@ func (v *verifier) plain(ctx context.Context, j *cli.Job, e *treefile.Entry) (ve
 	return intact, nil
 }
 
-// comparePlain compares a file that was kept as it is with its original.
-func (v *verifier) comparePlain(ctx context.Context, j *cli.Job, e *treefile.Entry, out *verifyReport) error {
+// comparePlain compares a file that was kept as it is with its original. The file itself is no original of its own.
+func (v *verifier) comparePlain(ctx context.Context, j *cli.Job, in *fileio.Input, e *treefile.Entry, out *verifyReport) error {
 	name, err := v.originalOf(j.File)
 	if err != nil {
 		return err
@@ -122,15 +124,21 @@ func (v *verifier) comparePlain(ctx context.Context, j *cli.Job, e *treefile.Ent
 		return err
 	}
 	defer orig.Close()
-	sum, err := protect.SHA256(ctx, orig.R, orig.Size, nil)
-	if err == nil && sum != e.SHA256 {
-		err = fmt.Errorf("differs from %s: SHA-256 %s, there %s", terminal.ShowName(name), e.SHA256, sum)
-	}
-	if err != nil && !errors.Is(err, archive.ErrChanged) {
+	if err := v.mayProve(ctx, orig, name); err != nil {
 		return err
 	}
+	if err := v.run.In.Same(in, orig); err != nil {
+		return nothing(name, err)
+	}
+	sum, err := orig.SHA256(ctx, j.Term.Step(in.Name, in.Size, 1, 2))
+	switch {
+	case err != nil:
+		return fmt.Errorf("original %s: %w", terminal.ReportName(name), err)
+	case sum != e.SHA256:
+		return fmt.Errorf("differs from %s: SHA-256 %s, there %s", terminal.ShowName(name), e.SHA256, sum)
+	}
 	out.Original = terminal.ReportName(name)
-	return err
+	return nil
 }
 
 // originalOf returns the original of a file.

@@ -253,7 +253,7 @@ func (n *Inputs) OpenFile(ctx context.Context, j File) (*Input, error) {
 
 // EmptyInput is an object without bytes: stores answer no range of it.
 func EmptyInput(name string) *Input {
-	return &Input{Name: terminal.ShowName(name), R: bytes.NewReader(nil), close: func() error { return nil }}
+	return &Input{Name: terminal.ShowName(name), R: bytes.NewReader(nil), remote: &answered{url: name}, close: func() error { return nil }}
 }
 
 // openBelow opens a file below a tree.
