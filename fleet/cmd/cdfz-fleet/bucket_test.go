@@ -88,6 +88,11 @@ func TestStore(t *testing.T) {
 	list, err := back.ListBucket("bucket", &gofakes3.Prefix{}, gofakes3.ListBucketPage{MaxKeys: 10 * int64(files)})
 	require.NoError(t, err)
 	require.Len(t, list.Contents, len(want))
+	// Each run has read again, and proved, what is in the store.
+	proofs, err := filepath.Glob(filepath.Join(dir, "jobs[12]", "*.receipts.jsonl"))
+	require.NoError(t, err)
+	require.Len(t, proofs, 6)
+	command(t, dir, append([]string{"receipts", "-q"}, proofs...)...)
 
 	sum, code, msg := run1(t, dir, "verify", "-source", "s3://bucket/arch/", "-dir", "jobs3", "-shards", "3", "-attempts", "50")
 	require.Zero(t, code, msg)

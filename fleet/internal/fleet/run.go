@@ -125,7 +125,7 @@ func (j *Job) arguments(target, receipts, log string) []string {
 	case log != "":
 		args = append(args, "-q", "--log", log)
 	}
-	if j.Verb == "archive" && !s3.IsURL(target) {
+	if j.Verb == "archive" {
 		args = append(args, "--receipts", receipts)
 		if !j.DryRun {
 			args = append(args, "--receipts-also", j.Dir) // those of the other shards vouch for archives, too
@@ -190,10 +190,7 @@ func (r *shardRun) run(ctx context.Context) error {
 	}
 	slices.Sort(archives)
 	// The part is made from the archives. -f replaces only a catalogue.
-	args := []string{"catalogue", "-q", "-f", "--files-from", "-", "--null", "-o", r.file("parquet")}
-	if !s3.IsURL(r.Target) {
-		args = append(args, "--receipts", r.file("receipts.jsonl"))
-	}
+	args := []string{"catalogue", "-q", "-f", "--files-from", "-", "--null", "-o", r.file("parquet"), "--receipts", r.file("receipts.jsonl")}
 	return r.catalogue(ctx, call{args: args, names: archives})
 }
 
