@@ -178,6 +178,18 @@ test("comparisons", () => {
   assert.equal(match.nearest(times("2001-01-01", "2001-02-01"), times("1901-01-01", "1901-02-01"), 1), 1);
   assert.equal(match.nearest(axis([5, 50, 500], { units: "m" }), axis([40, 600], { units: "m" }), 2), 1);
   assert.equal(match.nearest(axis([5, 50, 500], { units: "m" }), axis([40, 600], { units: "Pa" }), 1), 1);
+  // The 1st of March is next to the 28th of February, also in a calendar whose February has 30 days.
+  assert.equal(match.nearest(times("2001-02-28"), times("2001-02-26", "2001-03-01"), 0), 1);
+  assert.equal(match.nearest(times("2001-02-28", "2001-02-30"), times("2001-02-28", "2001-03-01"), 1), 1);
+  assert.equal(match.nearest(times("2001-02-28"), times("2001-02-29", "2001-02-30"), 0), 0);
+  // Longitudes are those of a circle.
+  const halves = (from, n, step) => axis(Array.from({ length: n }, (_, i) => from + i * step), { units: "degrees_east" });
+  const circle = halves(0.5, 360, 1), turn = halves(-179, 180, 2);
+  assert.equal(turn.values[match.nearest(circle, turn, 220)], -139);
+  assert.equal(circle.values[match.nearest(turn, circle, 0)], 180.5);
+  assert.equal(match.nearest(halves(358.8, 1, 1), halves(0, 144, 2.5), 0), 0);
+  assert.equal(match.nearest(axis([5, 175], { units: "degrees_east" }), axis([-175, 170], { units: "degree_E" }), 1), 1);
+  assert.equal(match.nearest(halves(-100, 3, 1), halves(20, 9, 1), 1), 1); // nothing in common
   const a = slice(north([0, 1]), east([0, 120, 240]), [1, 2, 3, 4, 5, 6]);
   const same = match.align(a, slice(north([0, 1]), east([0, 120, 240]), [1, 1, 1, 1, 1, NaN]));
   assert.deepEqual([same.alike, same.why], [true, ""]);
@@ -197,4 +209,30 @@ test("comparisons", () => {
   const fine = { ...slice(north([0, 1, 2, 3]), east([0, 1, 2, 3]), new Float64Array(16)), all: [4, 4] }, coarse = { ...slice(north([0.5, 2.5]), east([0, 2]), [1, 2, 3, 4]), all: [2, 2] };
   assert.deepEqual(match.partOf({ row: 2, rows: 2, column: 0, columns: 2 }, fine, coarse), { row: 1, rows: 1, column: 0, columns: 1 });
   assert.equal(match.partOf(null, fine, coarse), null);
+  const grid = (lon) => ({ ...slice(north([0, 1, 2, 3]), lon, []), all: [4, lon.values.length] });
+  const whole = { row: 0, rows: 4 };
+  const there = (lon, column, columns, of = circle) => match.partOf({ ...whole, column, columns }, grid(of), grid(lon));
+  assert.deepEqual(there(turn, 200, 40), { ...whole, column: 10, columns: 20 }); // 200.5 to 239.5 E
+  assert.deepEqual([10, 29].map((i) => turn.values[i]), [-159, -121]);
+  assert.deepEqual(there(circle, 5, 2, turn), { ...whole, column: 191, columns: 2 }); // 169 to 167 W
+  assert.deepEqual(there(halves(0, 9, 40), 190, 1), { ...whole, column: 5, columns: 1 }); // between two coordinates
+  assert.equal(there(halves(10, 5, 1), 200, 40), null);
+});
+
+test("comparisons of cells at places of their own", () => {
+  const geo = (lon, lat, more) => ({ kind: "curved", n: lon.length, bounds: [0, 0, 20, 10], middle: (i, out) => ((out[0] = lon[i]), (out[1] = lat[i]), Number.isFinite(lon[i])), ...more });
+  const cells = (lon, lat, more) => ({ ...slice(axis([0, 1], { index: true }), axis([0, 1], { index: true }), [1, 2, 3, 4]), geo: geo(lon, lat, more) });
+  const a = cells([0, 350, 20, NaN], [0, 1, 9, 9]);
+  for (const b of [a, cells([360, -10, 20.00001, NaN], [0, 1, 9, 9])]) assert.deepEqual([match.align(a, b).alike, match.align(a, b).why], [true, ""]);
+  for (const b of [cells([0, 351, 20, NaN], [0, 1, 9, 9]), cells([0, 350, 20, 10], [0, 1, 9, 9]), cells([0, 350, 20, NaN], [0, 1, 9, 9], { planar: true }), { ...a, geo: null }, { ...a, geo: undefined }]) {
+    const { data, alike, why } = match.align(a, b);
+    assert.deepEqual([...data], [1, 2, 3, 4]);
+    assert.equal(alike, false);
+    assert.match(why, /the places of the cells differ: the difference is of cells with the same number/);
+  }
+  // Coordinates tell it where the second file has no places, and its rows may be turned round.
+  const of = (y, g) => ({ ...slice(axis(y, { units: "m" }), axis([3, 4], { units: "m" }), [1, 2, 3, 4]), geo: g });
+  assert.equal(match.align(of([1, 2], a.geo), of([1, 2], null)).alike, true);
+  const turned = match.align(of([1, 2], geo([0, 1, 2, 3], [0, 0, 5, 5])), of([2, 1], geo([2, 3, 0, 1], [5, 5, 0, 0])));
+  assert.deepEqual([turned.alike, ...turned.data], [true, 3, 4, 1, 2]);
 });

@@ -1,11 +1,11 @@
 // The source of the page without a server answers as that of cdfz serve: /api/meta and /api/values of every variable.
 import assert from "node:assert/strict";
-import { readdirSync } from "node:fs";
+import { readdirSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { open } from "../src/index.js";
 import { add, archiveOf, blocks, slice, values } from "../viewer/archive.js";
 import { describe } from "../viewer/describe.js";
-import { archives, bytesOf, folder, judge, testdata } from "./helpers.js";
+import { archives, bytesOf, folder, judge, noise, testdata } from "./helpers.js";
 
 const escape = (s) => s.split("/").map(encodeURIComponent).join("/");
 
@@ -87,6 +87,18 @@ test("only the archives that were used last keep blocks", async (t) => {
   }
   assert.deepEqual(used.map((a) => a.cache.used > 0), [false, false, true, true, true, true]);
   assert.equal(await archiveOf(names[0]), used[0], "it is still there");
+});
+
+test("the stored bytes are those of all blocks", async (t) => {
+  const dir = folder(t);
+  const source = `${folder(t)}/x.nc`;
+  writeFileSync(source, noise(18, 256, 256)); // not beside the archive, where the server would show it instead
+  const [file] = archives(dir, [source], "--block", "1K");
+  const base = await judge(t, dir);
+  const want = await (await fetch(`${base}api/blocks/x.nc?var=3`)).json();
+  const got = await blocks(add(Object.assign(new Blob([bytesOf(file)]), { name: "many" })), 3);
+  assert.ok(want.blocks > 4096 && want.listed.length === 4096, want.blocks);
+  assert.deepEqual([got.blocks, got.raw, got.stored, got.listed.length], [want.blocks, want.raw, want.stored, 4096]);
 });
 
 test("blocks of an index with impossible places are listed", async (t) => {

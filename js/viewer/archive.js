@@ -14,6 +14,7 @@ const maxCharacters = 64 << 10;
 const maxValues = 1 << 20;
 const maxWork = 256 << 20; // decoded bytes of the blocks that an answer needs
 const maxBlocks = 4096, maxPool = 256;
+const maxRows = 1 << 16; // of the index, read at a time
 
 const archives = new Map(); // promises of archives, by the name or address of the file
 const recent = []; // names of those that were used last
@@ -336,6 +337,9 @@ export async function blocks(file, num) {
     out.stored += row.len;
     out.listed.push({ start, count, raw, stored: row.len, ...(row.mask !== 0 && { off: true }) });
   });
+  for (let n = listed; n < v.count; n += maxRows) {
+    for (const row of await a.rows(Array.from({ length: Math.min(maxRows, v.count - n) }, (_, i) => v.first + n + i))) out.stored += row.len;
+  }
   // Their modes, if that costs no more than a request.
   const last = chain.at(-1);
   const total = rows.reduce((n, r) => n + r.len, 0);
