@@ -141,6 +141,7 @@ async function read() {
   const s = await values(from, v.num, all, maxCells);
   const b = { ...s, units: v.units, axes: s.axes.map((a) => ({ ...a, down: m.dimensions[a.dim].down, axis: m.dimensions[a.dim].axis, index: m.dimensions[a.dim].coordinate < 0 })) };
   b.all = b.axes.map((a) => m.dimensions[a.dim].length);
+  if (same && first.geo && first.geo.kind !== "grid") b.geo = await geometry.ofSlice(from, m, v, all, b, find(m, v, all));
   return { for: first, of: JSON.stringify(wanted), slice: b, variable: v, file: from };
 }
 
@@ -172,7 +173,9 @@ function show() {
   const { variable, file } = host.state();
   const { aligned, slice: b, for: slice } = other;
   const where = b.fixed.map((a) => `${a.name} ${coordinate(a, 0)}`).join(", ");
-  $("compare-note").textContent = [where && `There: ${where}.`, aligned.why, match.unitsText(variable.units, b.units)].filter(Boolean).join(" ");
+  const part = match.partOf(seen.part, slice, b);
+  const away = aligned.data === null && seen.part && !part ? "The second map has nothing of the part that the first one shows, and is shown whole." : "";
+  $("compare-note").textContent = [where && `There: ${where}.`, aligned.why, away, match.unitsText(variable.units, b.units)].filter(Boolean).join(" ");
   $("twins").hidden = false;
   const difference = wanted.show !== "beside" && aligned.data !== null;
   const beside = wanted.show !== "difference" || !difference;
@@ -188,7 +191,7 @@ function show() {
     const { low, high } = seen.colours;
     const same = match.sameUnits(variable.units, b.units) && b.min >= low - (high - low) / 4 && b.max <= high + (high - low) / 4;
     const second = aligned.data ? { ...slice, ...match.extent(aligned.data), data: aligned.data, type: b.type, units: b.units, axes: aligned.alike ? slice.axes : b.axes } : b;
-    const what = aligned.data ? { ...seen.what, slice: second, source: second } : { slice: b, source: b, name: "cells", shown: match.partOf(seen.part, slice, b) ?? { row: 0, column: 0, rows: b.all[0], columns: b.all[1] }, scaled: seen.what.scaled };
+    const what = aligned.data ? { ...seen.what, slice: second, source: second } : { slice: b, source: b, name: "cells", shown: part ?? { row: 0, column: 0, rows: b.all[0], columns: b.all[1] }, scaled: seen.what.scaled };
     const own = same ? seen.colours : scales.of(second, { ...seen.choice, low: undefined, high: undefined, held: undefined, variable: other.variable });
     panels.beside.show(what, own, named, same ? "Colours as on the first map" : "");
   }
