@@ -52,7 +52,8 @@ func NewWriter(w io.Writer, packed time.Time) *Writer {
 	return v
 }
 
-// Add adds a member. Contents are those of a File: Size bytes. If HasSum is true, Add sets Sum to their SHA-256. Paths
+// Add adds a member. Contents are those of a File: Size bytes. If HasSum is true and Sum is zero, Add sets it to their SHA-256.
+// A Sum that is there is what another index had: it stays, so that the new one proves as much. Paths
 // must rise as Compare compares them. An error of a member that cannot be in the volume is ErrPath, and the volume is as
 // before. All other errors end it: the volume cannot be completed.
 func (v *Writer) Add(e *Entry, contents io.Reader) error {
@@ -82,10 +83,11 @@ func (v *Writer) add(of *Entry, contents io.Reader) error {
 		return fmt.Errorf("volume: %.100q: %w", e.Path, err)
 	}
 	e.off = v.out.n
+	sums := e.HasSum && e.Sum == [32]byte{}
 	if e.Kind == File && e.Size > 0 {
 		dst := io.Writer(v.tar)
 		sum := sha256.New()
-		if e.HasSum {
+		if sums {
 			dst = io.MultiWriter(v.tar, sum)
 		}
 		n, err := io.CopyN(dst, contents, e.Size)
@@ -95,10 +97,10 @@ func (v *Writer) add(of *Entry, contents io.Reader) error {
 		if err != nil {
 			return err
 		}
-		if e.HasSum {
+		if sums {
 			sum.Sum(e.Sum[:0])
 		}
-	} else if e.HasSum {
+	} else if sums {
 		e.Sum = sha256.Sum256(nil)
 	}
 	if err := v.tar.Flush(); err != nil {

@@ -53,7 +53,7 @@ func (v *repairer) writeVolume(ctx context.Context, name string) (members, size 
 		return 0, 0, err
 	}
 	defer out.Abort()
-	if members, size, err = v.run.In.CopyVolume(ctx, name, out); err == nil {
+	if members, size, err = v.run.In.CopyVolume(ctx, name, out, v.run.Term.FailFile); err == nil {
 		err = out.Commit(ctx)
 	}
 	return members, size, err
