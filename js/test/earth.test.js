@@ -144,7 +144,7 @@ test("cells of meshes", async (t) => {
 });
 
 test("what is known of where cells are", async (t) => {
-  const [{ find, along }, { angle }, { connected }, { unrotate }] = await Promise.all(["find", "attributes", "geometry", "mappings"].map((m) => page(t, m)));
+  const [{ find, along }, { angle }, { connected, request }, { unrotate }] = await Promise.all(["find", "attributes", "geometry", "mappings"].map((m) => page(t, m)));
   const attributes = (list) => Object.entries(list).map(([name, value]) => ({ name, type: "char", value }));
   // meta makes the description of a file from lines as "name(dims) key=value; key=value".
   const meta = (lengths, ...lines) => {
@@ -213,6 +213,16 @@ test("what is known of where cells are", async (t) => {
   assert.deepEqual([find(paths, last(paths), ["x"]).apart, find(paths, last(paths), ["x"]).levels.length], [0, 1]);
   const ring = meta({ a: 3, b: 3 }, "p(a) instance_dimension=b", "q(b) instance_dimension=a", "t(a)");
   assert.equal(kind(ring, ["x"]), undefined);
+
+  // What is read is bounded, whatever a file claims: the parts of a mesh together, counts and places of instances.
+  const many = 2 ** 24, read = (m) => request("x.nc", m, last(m), ["x"]) !== null;
+  const blocks = (n, e) => meta({ num_nodes: 9, e, k: 4 }, "coordx(num_nodes)", "coordy(num_nodes)", ...Array.from({ length: n }, (_, i) => `connect${i + 1}(e,k)`), "t(num_nodes)");
+  assert.deepEqual([read(blocks(2, 2 ** 20)), read(blocks(3, 2 ** 20)), read(blocks(1000, 2 ** 20))], [true, false, false]);
+  const counted = (station) => meta({ station, obs: 9 }, "lo(station) units=degrees_east", "la(station) units=degrees_north", "n(station) sample_dimension=obs", "t(obs) coordinates=la lo");
+  const told = (path) => meta({ path, obs: 9 }, "lo(obs) units=degrees_east", "la(obs) units=degrees_north", "n(path) sample_dimension=obs", "t(obs)");
+  const claimed = (station) => meta({ station, profile: 4, obs: 9 }, "lo(obs) units=degrees_east", "la(obs) units=degrees_north", "s(obs) instance_dimension=station", "t(obs)");
+  const longer = (k) => meta({ n: 9, m: k, f: 4, c: 3 }, "m cf_role=mesh_topology; node_coordinates=x y; face_node_connectivity=fn", "x(n) units=degrees_east", "y(m) units=degrees_north", "fn(f,c)", "t(n) mesh=m; location=node");
+  for (const f of [counted, told, claimed, longer]) assert.deepEqual([read(f(9)), read(f(many))], [true, false]);
 
   const radar = (...more) => meta({ time: 6, range: 4 }, "range(range) units=meters", "azimuth(time) units=degrees", "elevation(time) units=degrees", ...more, "t(time,range) coordinates=elevation azimuth range");
   const sweep = radar("latitude units=degrees_north", "longitude units=degrees_east");

@@ -44,19 +44,19 @@ let indices = []; // from 0 on, for the axes of rows
 
 // request returns the parameters of slices.holds for a slice that row reads, or null for others.
 export function request(file, meta, v, words) {
-  const row = isRow(find(meta, v, words), v, words);
+  const row = isRow(meta, find(meta, v, words), v, words);
   return row ? [file, v.num, words, chunk, bare] : null;
 }
 
-function isRow(found, v, words) {
+function isRow(meta, found, v, words) {
   const at = words.findIndex((w) => letter(w) === "x");
-  return Boolean(found) && !words.some((w) => letter(w) === "y") && !tooLong(found, v.shape[at]);
+  return Boolean(found) && !words.some((w) => letter(w) === "y") && !tooLong(meta, found, v.shape[at]);
 }
 
 // row reads a slice along one dimension as a row of cells, all of them, with its geometry. It returns null if that is not
 // what has been found.
 export async function row(file, meta, v, words, found, signal) {
-  if (!isRow(found, v, words)) return null;
+  if (!isRow(meta, found, v, words)) return null;
   const [s, geo] = await Promise.all([readAll(file, v.num, v.shape, words, signal, slices.values), read(file, meta, v, words, null, found)]);
   const n = s.data.length;
   if (geo?.n !== n || !placed(geo)) return null;
@@ -97,9 +97,12 @@ function shrink() {
   while (kept.size > keep || (kept.size > 1 && bytes() > budget)) kept.delete(kept.keys().next().value);
 }
 
-// tooLong reports whether a mesh has more than is read.
-function tooLong(found, n) {
-  const sizes = [n, found.nodes?.lon.shape[0] ?? 0, ...(found.parts ?? [found]).map((t) => (t.faces ? t.faces.shape[0] * t.faces.shape[1] : 0)), 2 * (found.links?.shape[found.along] ?? 0), found.kind === "bounded" ? found.bounds[0].shape[0] * found.bounds[0].shape[1] : 0];
+// tooLong reports whether a mesh, or points, have more than is read. The faces of all parts are read at once.
+function tooLong(meta, found, n) {
+  const size = (v) => (v ? v.shape.reduce((k, length) => k * length, 1) : 0);
+  const { kind, nodes, lon, lat, links, bounds, parts = [found], levels = [] } = found;
+  const inAll = ["faces", "counts"].map((name) => parts.reduce((k, t) => k + size(t[name]), 0));
+  const sizes = [n, ...inAll, ...[nodes?.lon, nodes?.lat, lon, lat, links, ...(kind === "bounded" ? bounds : [])].map(size), ...levels.flatMap((l) => [size(l.v), lengthOf(meta, l.dim)])];
   return sizes.some((k) => k > most);
 }
 
@@ -210,13 +213,15 @@ async function swept(file, v, words, s, { ray, azimuth, elevation, range, end, s
 // joined puts lists of faces after one another.
 function joined(all) {
   if (all.length === 1) return all[0];
-  const corners = Int32Array.from(all.flatMap((f) => Array.from(f.corners)));
-  const starts = [0];
+  const sum = (of) => all.reduce((n, f) => n + of(f), 0);
+  const corners = new Int32Array(sum((f) => f.corners.length)), starts = new Int32Array(sum((f) => f.starts.length - 1) + 1);
+  let from = 0, face = 0;
   for (const f of all) {
-    const from = starts.at(-1);
-    for (let i = 1; i < f.starts.length; i++) starts.push(from + f.starts[i]);
+    corners.set(f.corners, from);
+    for (let i = 1; i < f.starts.length; i++) starts[++face] = from + f.starts[i];
+    from += f.corners.length;
   }
-  return { corners, starts: Int32Array.from(starts) };
+  return { corners, starts };
 }
 
 async function curved(file, meta, v, words, s, found) {
