@@ -1,5 +1,6 @@
 // Classic netCDF files of parts of variables, as cdfz get writes them: with the attributes, the dimensions cut to the part,
-// and the coordinate variables of these dimensions. The version is that of the archived file, so that all its types fit.
+// and the coordinate variables of these dimensions. The version is that of the archived file, unless unpacking makes types that it
+// does not have.
 import { littleEndian, swapped } from "../src/bytes.js";
 import { sizes, types } from "../src/netcdf.js";
 import { resolve } from "../src/selection.js";
@@ -139,7 +140,8 @@ export async function file(a, num, words, { history = "", unpacked = false, limi
   });
   const inRecords = vars.filter((v) => v.record);
   const recordLength = inRecords.length === 1 ? inRecords[0].each : inRecords.reduce((n, v) => n + pad4(v.each), 0);
-  const head = { version: header.version, records, dims: numbers.map((dim) => ({ bytes: header.dims[dim].bytes, length: dim === record ? 0 : cuts.get(dim).count })), attributes: withHistory(header.attributes, history), vars };
+  const wide = vars.some((v) => v.type !== header.vars[v.num].type && types.indexOf(v.type) > types.indexOf("double"));
+  const head = { version: wide ? 5 : header.version, records, dims: numbers.map((dim) => ({ bytes: header.dims[dim].bytes, length: dim === record ? 0 : cuts.get(dim).count })), attributes: withHistory(header.attributes, history), vars };
   let at = encode(head).length;
   for (const v of [...vars.filter((x) => !x.record), ...inRecords]) {
     v.begin = at;

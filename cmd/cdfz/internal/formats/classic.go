@@ -64,6 +64,10 @@ func newSubset(src slab.Source, values []*Values, o *Options) (*subset, error) {
 	}
 	s.vars = append(s.vars, values...)
 	slices.SortStableFunc(s.vars, func(a, b *Values) int { return a.num - b.num })
+	// CDF-1 and CDF-2 lack the unsigned types that _Unsigned asks for.
+	if slices.ContainsFunc(s.vars, func(x *Values) bool { return x.Type() != x.v.Type && x.Type() > cdf3.Double }) {
+		s.h.Version = cdf3.Data64
+	}
 	number, err := s.addDims(h, dims, ranges)
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -74,6 +75,24 @@ func TestFills(t *testing.T) {
 		got, err := write(t, f, c.f, &c.o, "x")
 		require.NoError(t, err)
 		require.Equal(t, c.want, got, "%s %+v", c.f, c.o)
+	}
+}
+
+// TestUnsignedFile checks that a netCDF file of values that _Unsigned makes unsigned has a version with their type.
+func TestUnsignedFile(t *testing.T) {
+	f := memSource{&cdf3.Header{
+		Version: cdf3.Classic,
+		Dims:    []cdf3.Dim{{Name: "x", Len: 2}},
+		Vars:    []cdf3.Var{{Name: "v", Type: cdf3.Byte, DimIDs: []int{0}, Shape: []int64{2}, Attrs: []cdf3.Attr{textAttr("_Unsigned", "true")}}},
+	}, [][]byte{{1, 0xff}}}
+	for unpack, want := range map[bool]cdf3.Version{false: cdf3.Classic, true: cdf3.Data64} {
+		got, err := write(t, f, NC, &Options{Unpack: unpack}, "v")
+		require.NoError(t, err)
+		h, err := cdf3.Read(strings.NewReader(got), int64(len(got)))
+		require.NoError(t, err)
+		require.Equal(t, want, h.Version)
+		require.Equal(t, unpack, h.Vars[0].Type == cdf3.UByte)
+		require.NoError(t, h.Layout())
 	}
 }
 

@@ -77,8 +77,8 @@ Formats (default: by the suffix of OUT, else csv):
         arrays. Fill values, NaN and infinities are null.
   npy   numpy's format, big-endian as in the file.
   raw   Just the values, big-endian.
-  nc    A classic netCDF file of the same version with the variables, their attributes,
-        the dimensions cut to the selections, and the coordinate variables. The record
+  nc    A classic netCDF file of the same version, or CDF-5 if --unpack makes integers
+        unsigned, with the variables, their attributes, the dimensions cut to the selections, and the coordinate variables. The record
         dimension is kept, and a line is appended to the history attribute. If OUT ends
         in .cdfz, the file is archived.
 CSV and JSON have the shortest digits that read back as the same number. Text is written
