@@ -160,7 +160,7 @@ test("vertical axes", () => {
     ["d", "standard_name", "depth", "Z", true], ["p", "standard_name", "sea_water_pressure", "Z", true],
     ["sigma", "standard_name", "atmosphere_hybrid_sigma_pressure_coordinate", "Z", true], ["s_rho", "standard_name", "ocean_s_coordinate_g2", "Z", false],
     ["a", "standard_name", "altitude", "Z", false], ["a", "standard_name", "air_temperature", "", false], ["depth", "units", "m", "Z", true],
-    ["depth", "positive", "up", "Z", false], ["lev", "positive", "down", "Z", true], ["height", "units", "m", "", false],
+    ["depth", "positive", "up", "Z", false], ["lev", "positive", "down", "Z", true], ["constructor", "units", "m", "", false], ["toString", "units", "m", "", false], ["height", "units", "m", "", false],
   ]) {
     const bytes = new TextEncoder().encode(value);
     const header = { dims: [], vars: [{ name, type: "float", dims: [], attributes: [{ name: attr, type: "char", length: bytes.length, bytes, values: bytes }] }] };

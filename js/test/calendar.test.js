@@ -20,7 +20,8 @@ test("dates as numbers", () => {
   assert.equal(of("standard")("2000-02"), 31);
   assert.equal(of("standard", "days since 1-1-1")("2001-01-01"), 730487);
   assert.equal(of("standard")("yesterday"), null);
-  assert.equal(parseUnits("days since 2000-01-01", "none").date, null);
+  for (const calendar of ["none", "constructor", "__proto__"]) assert.equal(parseUnits("days since 2000-01-01", calendar).date, null, calendar);
+  for (const unit of ["constructor", "__proto__"]) assert.equal(parseUnits(`${unit} from 2000-01-01`, "")?.date ?? null, null, unit);
 });
 
 test("a number and its date", () => {

@@ -274,6 +274,7 @@ test("grid mappings", async (t) => {
   }
   const satellite = { grid_mapping_name: "geostationary", perspective_point_height: 35786023, longitude_of_projection_origin: -75, sweep_angle_axis: "x" };
   assert.equal(inverse(list(satellite), ["rad", "rad"])(0.16, 0, at), false, "beside the earth");
+  assert.equal(inverse(list({ ...satellite, sweep_angle_axis: "", fixed_angle_axis: "constructor" }), ["rad", "rad"])(0, 0, at), true);
   // Mappings that are not known, and units that are none of lengths.
   for (const [name, units] of [["oblique_mercator", "m"], ["latitude_longitude", "degrees"], ["toString", "m"], ["mercator", "degrees"], ["geostationary", "m"], ["lambert_conformal_conic", "m"]]) assert.equal(inverse(list({ grid_mapping_name: name }), [units, units]), null, name);
   assert.deepEqual([satellite, { grid_mapping_name: "polar_stereographic" }, { grid_mapping_name: "lambert_azimuthal_equal_area", latitude_of_projection_origin: -90 }, { grid_mapping_name: "mercator" }].map((a) => home(list(a))), ["globe", "north", "south", ""]);

@@ -118,6 +118,9 @@ const vertical = new Map([
   ["ocean_sigma_coordinate", false], ["ocean_s_coordinate", false], ["ocean_s_coordinate_g1", false], ["ocean_s_coordinate_g2", false], ["ocean_sigma_z_coordinate", false], ["ocean_double_sigma_coordinate", false],
 ]);
 
+// Names of coordinates, a map because a variable may be called constructor.
+const names = new Map(Object.entries({ lat: "Y", latitude: "Y", y: "Y", lon: "X", longitude: "X", x: "X", lev: "Z", level: "Z", depth: "Z", z: "Z", time: "T", t: "T" }));
+
 /** axisOf returns the axis for which the values of a variable are coordinates, X, Y, Z, T or "", and whether they grow downwards. */
 export function axisOf(header, num) {
   const v = header.vars[num];
@@ -132,7 +135,7 @@ export function axisOf(header, num) {
     if (positive !== "") return "Z";
     if (unitsOf(header, num) !== null) return "T"; // also times that cannot be read
     if (pressure || falls !== undefined) return "Z";
-    return { lat: "Y", latitude: "Y", y: "Y", lon: "X", longitude: "X", x: "X", lev: "Z", level: "Z", depth: "Z", z: "Z", time: "T", t: "T" }[name] ?? "";
+    return names.get(name) ?? "";
   };
   return { axis: axis(), down };
 }

@@ -1,13 +1,14 @@
 // Times and their six calendars, as package cf has them.
 
 const second = 1000000, minute = 60 * second, hour = 60 * minute, day = 24 * hour;
-const nanos = {};
+const nanos = new Map();
 for (const [names, n] of [["nanosecond nanoseconds nanosec nanosecs nsec nsecs ns", 1], ["microsecond microseconds microsec microsecs usec usecs us", 1e3],
   ["millisecond milliseconds millisec millisecs msec msecs ms", 1e6], ["second seconds sec secs s", 1e9], ["minute minutes min mins", 60e9],
-  ["hour hours hr hrs h", 3600e9], ["day days d", 86400e9], ["week weeks", 7 * 86400e9], ["fortnight fortnights", 14 * 86400e9]]) for (const name of names.split(" ")) nanos[name] = n;
+  ["hour hours hr hrs h", 3600e9], ["day days d", 86400e9], ["week weeks", 7 * 86400e9], ["fortnight fortnights", 14 * 86400e9]]) for (const name of names.split(" ")) nanos.set(name, n);
 
-const calendars = { "": "standard", standard: "standard", gregorian: "standard", proleptic_gregorian: "proleptic_gregorian", julian: "julian", noleap: "noleap", no_leap: "noleap",
-  "365_day": "noleap", all_leap: "all_leap", allleap: "all_leap", "366_day": "all_leap", "360_day": "360_day" };
+// The words are those of files, which may be names of what objects have, such as constructor: so the lists are maps.
+const calendars = new Map(Object.entries({ "": "standard", standard: "standard", gregorian: "standard", proleptic_gregorian: "proleptic_gregorian", julian: "julian", noleap: "noleap",
+  no_leap: "noleap", "365_day": "noleap", all_leap: "all_leap", allleap: "all_leap", "366_day": "all_leap", "360_day": "360_day" }));
 
 const common = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334, 365];
 const leapYear = [0, 31, 60, 91, 121, 152, 182, 213, 244, 274, 305, 335, 366];
@@ -110,15 +111,15 @@ export function parseUnits(text, calendar) {
   else {
     m = from.exec(text);
     const w = m && step.exec(m[1]);
-    if (!w || !nanos[w[2].toLowerCase()]) return absolute.test(text) ? bad : null;
+    if (!w || !nanos.has(w[2].toLowerCase())) return absolute.test(text) ? bad : null;
     [unit, ref] = [m[1], m[2]];
   }
-  const c = calendars[calendar.trim().toLowerCase()];
+  const c = calendars.get(calendar.trim().toLowerCase());
   if (c === undefined) return bad;
   const s = step.exec(unit);
   if (!s) return bad;
   const name = s[2].toLowerCase();
-  let nano = Object.hasOwn(nanos, name) ? nanos[name] : /^months?$/.test(name) && c === "360_day" ? 30 * 86400e9 : /^common_years?$/.test(name) && c === "noleap" ? 365 * 86400e9 : 0;
+  let nano = nanos.has(name) ? nanos.get(name) : /^months?$/.test(name) && c === "360_day" ? 30 * 86400e9 : /^common_years?$/.test(name) && c === "noleap" ? 365 * 86400e9 : 0;
   if (nano === 0) return bad;
   if (s[1]) {
     nano *= Number(s[1]);

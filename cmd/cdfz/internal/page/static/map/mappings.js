@@ -217,7 +217,7 @@ export function inverse(attributes, units) {
   if (name === "geostationary") {
     const height = number("perspective_point_height");
     scale = units.map((u) => radians(u) || metres(u) / height);
-    const axis = text("sweep_angle_axis") || { x: "y", y: "x" }[text("fixed_angle_axis")] || "y";
+    const axis = text("sweep_angle_axis") || (text("fixed_angle_axis") === "y" ? "x" : "y");
     if (height > 0) plain = geostationary(earth, height, axis.trim().toLowerCase());
   } else if (Object.hasOwn(kinds, name)) {
     scale = units.map(metres);
