@@ -36,13 +36,15 @@ class Store {
     this.#add("/.zmetadata", { metadata, zarr_consolidated_format: 1 });
   }
 
-  // path returns the name of a variable, or __vN if addresses cannot have it.
+  // path returns the name of a variable, or __vN if addresses cannot have it, with _ while another one has that name.
   #path({ name, num }) {
     try {
       const kept = decodeURIComponent(new URL(name, "file:///a/b").pathname) === `/a/${name}`;
       if (kept && name !== "" && !/^\.|[/\\\u0000-\u001f]/.test(name) && !this.#arrays.has(name)) return name;
     } catch { /* no address */ }
-    return `__v${num}`;
+    let path = `__v${num}`;
+    while (this.#arrays.has(path)) path += "_";
+    return path;
   }
 
   #add(key, value) {

@@ -6,7 +6,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import * as zarr from "zarrita";
 import { DamageError, Lorenz, open, store } from "../src/index.js";
 import "../src/register.js";
-import { archives, bytesOf, cdfz, folder, noise, testdata } from "./helpers.js";
+import { archives, bytesOf, cdfz, classic, folder, noise, testdata } from "./helpers.js";
 
 test("every archive is a store", async (t) => {
   const dir = folder(t);
@@ -42,6 +42,15 @@ async function overlapping(t, shape, grow = 1) {
   writeFileSync(`${dir}/x.nc`, image);
   return open(bytesOf(archives(`${dir}/made`, [`${dir}/x.nc`], "--preset", "fast")[0]));
 }
+
+test("a name that a path could have is not taken twice", async (t) => {
+  const dir = folder(t);
+  writeFileSync(`${dir}/x.nc`, classic({ x: 2 }, [{ name: "__v1", type: 4, dims: ["x"], values: [1, 2] }, { name: "a?b", type: 4, dims: ["x"], values: [3, 4] }]));
+  const [file] = archives(`${dir}/made`, [`${dir}/x.nc`]);
+  const a = await open(bytesOf(file)), root = zarr.root(store(a));
+  assert.deepEqual(a.variables.map((v) => v.path), ["__v1", "__v1_"]);
+  for (const v of a.variables) assert.deepEqual((await zarr.get(await zarr.open.v2(root.resolve(v.path), { kind: "array" }))).data, (await v.get()).data);
+});
 
 test("long variables without blocks have short chunks", async (t) => {
   const a = await overlapping(t, [3, 1100, 1100]);
