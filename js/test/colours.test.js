@@ -225,3 +225,14 @@ test("round numbers end", () => {
     assert.ok(list.every((x, i) => i === 0 || x > list[i - 1]), String(list));
   }
 });
+
+test("a part in finer steps widens the range and leaves the slice as it is", () => {
+  const slice = Object.freeze({ data: Float64Array.of(1, 2, 3, 4), min: 1, max: 4 });
+  const range = (finer) => { const { min, max } = scale.wider(slice, finer); return [min, max]; };
+  assert.equal(scale.wider(slice, slice), slice);
+  assert.deepEqual([range({ min: 0, max: 3 }), range({ min: 2, max: 9 }), range({ min: null, max: null })], [[0, 4], [1, 9], [1, 4]]);
+  assert.equal(scale.wider({ ...slice, min: null, max: null }, { min: 2, max: 3 }).max, 3);
+  const variable = { attributes: [] };
+  assert.equal(scale.of(scale.wider(slice, { min: 1, max: 9 }), { palette: "auto", range: "all", variable }).high, 9);
+  assert.equal(scale.of(slice, { palette: "auto", range: "all", variable }).high, 4);
+});

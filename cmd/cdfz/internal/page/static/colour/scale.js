@@ -119,6 +119,13 @@ const straddle = (low, high) => low < 0 && high > 0 && Math.min(-low, high) >= 0
 
 const times = (n, one, many) => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 
+// wider returns a slice with the range that it has together with its values in finer steps. It stays as it is itself, because others
+// share it.
+export function wider(slice, finer) {
+  const both = (name, f) => (finer[name] === null || slice[name] === null ? slice[name] ?? finer[name] : f(slice[name], finer[name]));
+  return finer === slice ? slice : { ...slice, min: both("min", Math.min), max: both("max", Math.max) };
+}
+
 // of returns the colours of a slice. Of options, palette is the name of one or "auto", low and high are numbers or undefined,
 // kind is one of kinds, range is "auto" or "all", held are the stats of what the range is held for, or undefined, and variable
 // has the attributes. The result also has notes, which are sentences about it, robust if outliers are left out or could be

@@ -31,9 +31,6 @@ export function sharpen() {
     if (!s || abort.signal.aborted) return;
     waiting = null;
     map.detail = { ...s, part };
-    for (const [name, f] of [["min", Math.min], ["max", Math.max]]) {
-      if (s[name] !== null) map.slice[name] = f(s[name], map.slice[name] ?? s[name]);
-    }
     draw();
     if (map.cursor ?? map.picked) describe(map.cursor ?? map.picked);
     map.on.look(isWhole() ? null : map.shown, source(), isWhole() ? null : map.eye);

@@ -23,7 +23,7 @@ export function draw() {
   // One finger scrolls the page over a whole map, and moves a part, and turns a globe.
   $("map-cursor").style.touchAction = whole && map.options.projection !== "globe" ? "pan-x pan-y" : "none";
   canvas.dataset.eye = JSON.stringify(map.eye);
-  map.colours = scale.of(map.slice, map.options.colours);
+  map.colours = scale.of(scale.wider(map.slice, what.source), map.options.colours);
   map.picture = stage.draw(canvas.getContext("2d"), map.box, what, map.colours);
   canvas.dataset.coast = map.picture.coast;
   titles();
