@@ -29,11 +29,12 @@ export async function part(a, file, selection, format, unpacked, dates) {
   return offer(await formats[format](a, num, words, { unpacked, dates, selection, limit: maxFile }), name);
 }
 
-/** original makes a download of the netCDF file that the archive was made of, and compares its SHA-256 where browsers can. */
+/** original makes a download of the netCDF file that the archive was made of, and compares its SHA-256 where browsers can, or has a note that they cannot. */
 export async function original(a, file) {
   if (a.size > maxFile) throw new RangeError(`the file has ${a.size} bytes, and this page makes files of at most ${maxFile}: cdfz restore makes longer ones`);
   const bytes = await a.image(0, a.size);
-  const sum = await globalThis.crypto?.subtle?.digest("SHA-256", bytes); // pages of http have none
+  const sum = await globalThis.crypto?.subtle?.digest("SHA-256", bytes);
   if (sum && [...new Uint8Array(sum)].map((x) => x.toString(16).padStart(2, "0")).join("") !== a.sha256) throw new DamageError("the file has another SHA-256 than the archive says");
-  return offer([bytes], baseName(file));
+  const note = "The file was not compared with its SHA-256: browsers can do that on pages of https only.";
+  return { ...offer([bytes], baseName(file)), ...(!sum && { note }) };
 }

@@ -53,11 +53,12 @@ async function check(e, make) {
   $("get-error").textContent = "";
   link.setAttribute("aria-busy", "true");
   try {
-    const { href, name } = await make();
+    const { href, name, note = "" } = await make();
     link.href = href;
     link.download = name ?? "";
     link.dataset.checked = link.href;
     link.click();
+    $("get-error").textContent = note;
   } catch (e) {
     $("get-error").textContent = e.message;
   } finally {
