@@ -3,9 +3,10 @@ import assert from "node:assert/strict";
 import { readdirSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { open } from "../src/index.js";
-import { add, archiveOf, blocks, slice, values } from "../viewer/archive.js";
+import { add, archiveOf, blocks, catalog, resource, slice, values } from "../viewer/archive.js";
+import { original } from "../viewer/download.js";
 import { describe } from "../viewer/describe.js";
-import { archives, bytesOf, folder, judge, noise, testdata } from "./helpers.js";
+import { archives, bytesOf, folder, judge, noise, server, testdata } from "./helpers.js";
 
 const escape = (s) => s.split("/").map(encodeURIComponent).join("/");
 
@@ -87,6 +88,42 @@ test("only the archives that were used last keep blocks", async (t) => {
   }
   assert.deepEqual(used.map((a) => a.cache.used > 0), [false, false, true, true, true, true]);
   assert.equal(await archiveOf(names[0]), used[0], "it is still there");
+});
+
+test("the list of files has those that have opened", async (t) => {
+  const bytes = bytesOf(`${testdata}compat/1/cdf2_climate.nc.cdfz`);
+  let answers = false, wait = () => {};
+  const url = await server(t, bytes, { answer: (q, r) => !answers && ((wait = () => r.destroy()), true) });
+  const file = Object.assign(new Blob([bytes]), { name: "dropped.nc.cdfz" });
+  const slow = archiveOf(url), name = add(file);
+  await archiveOf(name);
+  const { datasets } = await catalog("");
+  assert.deepEqual(datasets.find((d) => d.name === name), { name, file: name, size: bytes.length, dap: true });
+  assert.ok(!datasets.some((d) => d.name === url), "a server that does not answer");
+  answers = true;
+  wait();
+  await slow.catch(() => {});
+  await archiveOf(url);
+  assert.equal((await catalog("")).datasets.find((d) => d.name === url).size, bytes.length);
+});
+
+test("a script that could not be read is asked for again", async () => {
+  const before = globalThis.document;
+  let asked = 0;
+  globalThis.document = { createElement: () => ({ remove() {} }), head: { append: (s) => queueMicrotask(() => (asked++ === 0 ? s.onerror() : s.onload())) } };
+  globalThis.cdfzResources = { coast: [1] };
+  await assert.rejects(resource("coast"), /coast.js cannot be read/);
+  assert.deepEqual(await resource("coast"), [1]);
+  globalThis.document = before;
+});
+
+test("a whole file that cannot be compared has a note", async () => {
+  const a = await open(bytesOf(`${testdata}compat/1/cdf2_climate.nc.cdfz`));
+  assert.equal((await original(a, "x.nc.cdfz")).note, undefined);
+  const own = Object.getOwnPropertyDescriptor(globalThis, "crypto");
+  Object.defineProperty(globalThis, "crypto", { value: {}, configurable: true });
+  assert.match((await original(a, "x.nc.cdfz")).note, /not compared with its SHA-256/);
+  Object.defineProperty(globalThis, "crypto", own);
 });
 
 test("the stored bytes are those of all blocks", async (t) => {

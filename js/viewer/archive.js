@@ -17,6 +17,7 @@ const maxBlocks = 4096, maxPool = 256;
 const maxRows = 1 << 16; // of the index, read at a time
 
 const archives = new Map(); // promises of archives, by the name or address of the file
+const lengths = new WeakMap(); // of the files of those that have opened, by promise
 const recent = []; // names of those that were used last
 const maxRecent = 4; // archives that keep blocks: each has a cache of its own
 
@@ -31,11 +32,18 @@ function use(name) {
   }
 }
 
+// keep keeps the promise of an archive. A server may never answer, so its length is noted when there is one.
+function keep(name, opened) {
+  archives.set(name, opened);
+  opened.then((a) => lengths.set(opened, a.source.size), () => {});
+  return opened;
+}
+
 /** add opens a dropped file and returns its name in the page. */
 export function add(file) {
   let name = file.name;
   for (let n = 2; archives.has(name); n++) name = `${file.name} (${n})`;
-  archives.set(name, open(file));
+  keep(name, open(file));
   return name;
 }
 
@@ -47,8 +55,7 @@ export function archiveOf(name) {
       url = new URL(name, globalThis.document?.baseURI);
     } catch { /* a name */ }
     if (url === null || !/^https?:$/.test(url.protocol)) return Promise.reject(new SourceError("drop the file here: a page cannot open it by its name"));
-    const opened = open(url);
-    archives.set(name, opened);
+    const opened = keep(name, open(url));
     opened.catch(() => archives.delete(name));
   }
   use(name);
@@ -70,7 +77,11 @@ export function resource(name) {
       const script = document.createElement("script");
       script.src = `${name}.js`;
       script.onload = () => resolve(globalThis.cdfzResources[name]);
-      script.onerror = () => reject(new SourceError(`${name}.js cannot be read`));
+      script.onerror = () => {
+        scripts.delete(name); // it may be there the next time
+        script.remove();
+        reject(new SourceError(`${name}.js cannot be read`));
+      };
       document.head.append(script);
     }));
   }
@@ -93,12 +104,11 @@ export async function list(name) {
 export const listed = () => listing?.name ?? null;
 export const placeOf = (file) => listing?.places.get(file) ?? file;
 
-/** catalog lists a folder of the catalogue, and above all what else is open. */
+/** catalog lists a folder of the catalogue, and above all what else has opened. */
 export async function catalog(folder = "") {
   const datasets = [], closed = [], folders = new Set();
   for (const [name, opened] of folder === "" ? archives : []) {
-    const a = await opened.catch(() => null);
-    if (a && !listing?.places.has(name)) datasets.push({ name, file: name, size: a.source.size, dap: true });
+    if (lengths.has(opened) && !listing?.places.has(name)) datasets.push({ name, file: name, size: lengths.get(opened), dap: true });
   }
   const inside = folder === "" ? "" : `${folder}/`;
   for (const [file, place] of listing?.places ?? []) {

@@ -104,7 +104,7 @@ async function start() {
   const wanted = address.read(location.search);
   if (wanted.file && !api.isListing(wanted.file)) {
     await file.open(wanted.file, wanted, false);
-    listed.then(() => tree.mark(state.file));
+    listed.then(() => (api.served ? tree.mark(state.file) : tree.refill())); // the file was not open when they were listed
     return;
   }
   const only = await listed;
