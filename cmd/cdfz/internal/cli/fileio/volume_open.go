@@ -57,6 +57,9 @@ func (n *Inputs) useVolume(ctx context.Context, j File) (*volumeItem, error) {
 		return i, nil
 	}
 	in, err := n.openFileOfVolume(ctx, j)
+	if errors.Is(err, errFolder) || errors.Is(err, errNotRegular) {
+		return nil, volume.ErrNotVolume
+	}
 	if err != nil {
 		return nil, err
 	}

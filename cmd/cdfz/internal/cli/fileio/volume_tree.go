@@ -55,7 +55,7 @@ func (f *Finder) FindTree(ctx context.Context, file string) (*TreeOf, error) {
 			dir = file[:strings.LastIndexByte(file, '/')+1]
 		}
 	} else if in, err = f.volumesOf(ctx, file); in == nil || err != nil {
-		return nil, nil
+		return nil, err
 	}
 	defer in.Close()
 	t, err := in.Tree(ctx, f.AsOf)
@@ -167,13 +167,15 @@ func hasOthers(file string) bool {
 }
 
 // volumesOf opens the volumes in a FILE that is a folder or a prefix. It returns nil for others. A prefix is listed once, if
-// its first page is all of it.
+// its first page is all of it. A volume that cannot be opened is left out: the run reports it, and what the others have can be
+// restored with their tree.
 func (f *Finder) volumesOf(ctx context.Context, file string) (*Volumes, error) {
+	reported := func(string, error) {}
 	if !s3.IsPrefix(file) {
 		if st, err := os.Stat(file); err != nil || !st.IsDir() {
 			return nil, nil
 		}
-		return f.targets.in.OpenVolumes(ctx, file, nil)
+		return f.targets.in.OpenVolumes(ctx, file, reported)
 	}
 	if f.begun == nil {
 		f.begun = map[string]*s3.Listing{}
@@ -185,7 +187,7 @@ func (f *Finder) volumesOf(ctx context.Context, file string) (*Volumes, error) {
 		return nil, err
 	}
 	if !all {
-		return f.targets.in.OpenVolumes(ctx, file, nil)
+		return f.targets.in.OpenVolumes(ctx, file, reported)
 	}
-	return f.targets.in.openVolumes(ctx, file, namesOf(page), nil)
+	return f.targets.in.openVolumes(ctx, file, namesOf(page), reported)
 }

@@ -68,7 +68,7 @@ func (n *Inputs) openVolumes(ctx context.Context, dir string, names []string, fa
 	for _, name := range v.all {
 		i, err := n.useVolume(ctx, File{Name: urls.Below(dir, name)})
 		switch {
-		case errors.Is(err, volume.ErrNotVolume):
+		case errors.Is(err, volume.ErrNotVolume), errors.Is(err, fs.ErrNotExist): // also a link that leads nowhere
 			continue
 		case err != nil && failed != nil && ctx.Err() == nil:
 			failed(terminal.ShowName(urls.Below(dir, name)), err)
