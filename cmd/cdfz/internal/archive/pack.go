@@ -164,14 +164,22 @@ func (p *packs) archive(ctx context.Context, v *archiver) {
 		p.some(ctx, v, files[:n])
 		files = files[n:]
 	}
-	if err := p.finish(ctx, v); err != nil {
-		p.fail(ctx, v, err)
-	}
-	p.settle(ctx, v)
+	p.end(ctx, v)
 	if len(twice) > 0 && ctx.Err() == nil {
 		p.twice = true
 		p.some(ctx, v, twice)
 	}
+}
+
+// end completes the open volume, and does what follows for its members.
+func (p *packs) end(ctx context.Context, v *archiver) {
+	if err := p.finish(ctx, v); err != nil {
+		if p.broken == nil && len(p.open) == 0 && ctx.Err() == nil { // it has folders and links alone, which are no files of the run
+			v.failed(terminal.ShowTarget(p.out.Name()), err)
+		}
+		p.fail(ctx, v, err)
+	}
+	p.settle(ctx, v)
 }
 
 // some does some files.
