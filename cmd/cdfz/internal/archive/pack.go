@@ -168,6 +168,7 @@ func (p *packs) archive(ctx context.Context, v *archiver) {
 	if len(twice) > 0 && ctx.Err() == nil {
 		p.twice = true
 		p.some(ctx, v, twice)
+		p.end(ctx, v) // the first of them may have failed
 	}
 }
 
