@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"os"
 	"path"
 	"slices"
@@ -101,6 +102,17 @@ func (v *Volumes) Packed() time.Time {
 
 // Names returns the names of all files that are named like volumes.
 func (v *Volumes) Names() []string { return v.all }
+
+// Opened returns the paths or the URLs of the volumes.
+func (v *Volumes) Opened() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, i := range v.list {
+			if !yield(i.Key) {
+				return
+			}
+		}
+	}
+}
 
 // Close releases the volumes.
 func (v *Volumes) Close() {

@@ -20,7 +20,6 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 	"github.com/cdfz-format/cdfz/internal/s3"
-	"github.com/cdfz-format/cdfz/internal/urls"
 	"github.com/cdfz-format/cdfz/remote"
 )
 
@@ -76,12 +75,15 @@ func Protect(ctx context.Context, run *cli.Run, j *cli.Job, target string, share
 		}
 	}
 	o := &parity.Options{Workers: j.Limits.Workers, Memory: j.Limits.BlockMemory(), Progress: j.Term.Step(in.Name, in.Size, 0, 1)}
-	old, err := run.In.Open(ctx, target)
-	if err == nil {
-		p.Bytes, err = has(ctx, in, old, share, o)
-		old.Close()
+	there := func() error {
+		old, err := run.In.Open(ctx, target)
+		if err == nil {
+			p.Bytes, err = has(ctx, in, old, share, o)
+			old.Close()
+		}
+		return err
 	}
-	if p.Bytes > 0 || err != nil && !errors.Is(err, archive.ErrCorrupt) && !errors.Is(err, fs.ErrNotExist) {
+	if err = there(); p.Bytes > 0 || err != nil && !errors.Is(err, archive.ErrCorrupt) && !errors.Is(err, fs.ErrNotExist) {
 		return p, err
 	}
 	dst, err := j.Target(target, in).Sink(ctx)
@@ -95,6 +97,9 @@ func Protect(ctx context.Context, run *cli.Run, j *cli.Job, target string, share
 	}
 	if err == nil {
 		err = dst.Commit(ctx)
+	}
+	if errors.Is(err, fs.ErrExist) && there() == nil && p.Bytes > 0 {
+		return p, nil // another run, such as one of another shard, has written the same meanwhile
 	}
 	if err != nil {
 		return p, err
@@ -193,13 +198,13 @@ func (o *Writer) unprotected(name string, err error) {
 	}
 }
 
-// protectEarlier writes the parity of volumes of the series that have none: an earlier run was killed, or did not write any.
+// protectEarlier writes the parity of volumes of the folder that have none: an earlier run was killed, or did not write any. They
+// are those of all series, since members of any may prove sources that are deleted.
 func (o *Writer) protectEarlier(ctx context.Context) {
-	for _, base := range o.Earlier.Names() {
-		if _, ok := o.numberOf(base); !ok || o.o.Parity == 0 || ctx.Err() != nil {
-			continue
+	for name := range o.Earlier.Opened() {
+		if o.o.Parity == 0 || ctx.Err() != nil {
+			return
 		}
-		name := urls.Below(o.run.Dest.Name, base)
 		switch err := o.isProtected(ctx, name); {
 		case errors.Is(err, fs.ErrNotExist):
 			o.protect(ctx, name, false)
