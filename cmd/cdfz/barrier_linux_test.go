@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/internal/nstest"
 )
 
@@ -153,7 +154,7 @@ func TestBarrierClosed(t *testing.T) {
 	asNobody(t, func() {
 		code = run(t.Context(), []string{"archive", "-j", "1", "-o", "out/", "data"}, new(bytes.Buffer), &o, &m)
 	})
-	require.NotZero(t, code)
+	require.Equal(t, terminal.ExitLasting, code) // as for one file
 	require.Contains(t, o.String(), "10 files: ")
 	require.Regexp(t, `(?m)^cdfz: out/: no target can be written here; the first was that of data/0/0000.nc: .*permission denied; 39 files were not tried$`, m.String())
 }
@@ -199,7 +200,11 @@ func TestBarrierStore(t *testing.T) {
 	} {
 		refuses(c.method, c.status, c.code)
 		code, _, msg := s.run(c.args...)
-		require.NotZero(t, code, c.args)
+		want := terminal.ExitLasting
+		if c.status == http.StatusInsufficientStorage || c.status == 0 {
+			want = terminal.ExitFailed
+		}
+		require.Equal(t, want, code, c.args)
 		require.Regexp(t, `(?m)^cdfz: s3://(bucket|nobody)/a/: no target can be written here; .*; \d+ files were not tried$`, msg, c.args)
 		require.Less(t, asked.Load(), int64(290))
 	}

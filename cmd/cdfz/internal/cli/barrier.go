@@ -80,6 +80,9 @@ func (r *Run) reportBarriers() {
 			n = "the files after it were not tried"
 		}
 		err := fmt.Errorf("no target can be written here; the first was that of %s: %s; %s", b.first, terminal.PlainText(b.err, b.first), n)
+		if terminal.IsLasting(b.err) { // the exit code is that of the first error
+			err = terminal.Lasting(err)
+		}
 		b.notTried, b.rest = 0, false
 		r.logEntry(&runlog.Entry{Start: time.Now(), Source: b.Place}, err)
 		r.Term.FailFile(b.Place, terminal.Hinted(err, "the same command does them once the cause is gone"))
