@@ -109,6 +109,28 @@ func TestBarrier(t *testing.T) {
 	require.Contains(t, out, "10 files: ")
 	require.Regexp(t, `(?m)^cdfz: readonly/data: no target can be written here; .*; 9 files were not tried$`, msg)
 
+	// So it is with names of a list, which are read as the run goes on.
+	require.NoError(t, unix.Mount("", "readonly", "", unix.MS_REMOUNT, ""))
+	require.NoError(t, os.CopyFS("readonly/arch", os.DirFS("arch/0")))
+	require.NoError(t, unix.Mount("", "readonly", "", unix.MS_REMOUNT|unix.MS_RDONLY, ""))
+	var list []byte
+	for _, in := range []string{"readonly/arch", "more/arch"} {
+		for i := range 10 {
+			list = fmt.Appendf(list, "%s/%04d.nc.cdfz\n", in, i)
+		}
+	}
+	require.NoError(t, os.WriteFile("list", list, 0o644))
+	for _, args := range [][]string{{"restore", "-j", "2"}, {"restore", "-j", "1"}} {
+		require.NoError(t, os.RemoveAll("more/arch"))
+		require.NoError(t, os.CopyFS("more/arch", os.DirFS("arch/0")))
+		code, out, msg = cdfz(t, append(args, "--files-from", "list")...)
+		require.Equal(t, terminal.ExitFailed, code, msg)
+		for i := range 10 {
+			require.FileExists(t, fmt.Sprintf("more/arch/%04d.nc", i), "%v: %s", args, msg)
+		}
+		require.Regexp(t, `(?m)^cdfz: readonly/arch: no target can be written here; .*; \d files? (was|were) not tried$`, msg)
+	}
+
 	// An error of one file stops nothing: a name that is too long, a folder in the way.
 	require.NoError(t, os.WriteFile("data/0/"+strings.Repeat("x", 252), readFile(t, "data/0/0000.nc"), 0o644))
 	require.NoError(t, os.MkdirAll("one/0/0001.nc.cdfz", 0o755))

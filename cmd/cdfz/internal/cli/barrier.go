@@ -46,19 +46,21 @@ func (r *Run) bar(j fileio.File, err error) {
 	s.list = append(s.list, &barrier{Barrier: b, first: terminal.ShowName(j.Name), err: err})
 }
 
-// barred reports whether a file must not be tried. rest is set if more files are being found, which end then.
-func (r *Run) barred(j fileio.File, rest bool) bool {
+// barred reports whether a file must not be tried. grows is set if more files are being found: end reports whether none of
+// them can be written either.
+func (r *Run) barred(j fileio.File, grows bool) (barred, end bool) {
 	s := &r.barriers
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, b := range s.list {
 		if b.Covers(j) {
+			end = grows && b.All()
 			b.notTried++
-			b.rest = b.rest || rest
-			return true
+			b.rest = b.rest || end
+			return true, end
 		}
 	}
-	return false
+	return false, false
 }
 
 // reportBarriers reports how many files were not tried, and why.

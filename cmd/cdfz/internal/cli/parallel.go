@@ -72,10 +72,11 @@ func (r *Run) next(ctx context.Context, files *fileio.List) (f fileio.File, ok b
 		case !ok, r.Term.Stopped(ctx):
 			return f, false
 		case files.Skip(f):
-		case !r.barred(f, files.Grows()):
-			return f, true
-		case files.Grows():
-			return f, false
+			continue
+		}
+		barred, end := r.barred(f, files.Grows())
+		if !barred || end {
+			return f, !barred
 		}
 	}
 }
@@ -224,8 +225,12 @@ func (p *parallel) sideBySide(ctx context.Context) {
 				ordered <- &sideJob{Job: &Job{File: f}, skipped: true}
 				continue
 			}
-			if p.files.Grows() && p.run.barred(f, true) {
-				return
+			if p.files.Grows() {
+				if barred, end := p.run.barred(f, true); end {
+					return
+				} else if barred {
+					continue
+				}
 			}
 			order := p.run.Targets.Order(f)
 			p.add(i, f)
@@ -309,7 +314,7 @@ func (p *parallel) begin(ctx context.Context, i int, f fileio.File, before, turn
 		if before != nil {
 			<-before
 		}
-		if k.untried = p.run.barred(f, p.files.Grows()); !k.untried {
+		if k.untried, _ = p.run.barred(f, p.files.Grows()); !k.untried {
 			p.one(ctx, k)
 		}
 	})

@@ -19,12 +19,15 @@ import (
 // Barrier is a reason why targets cannot be written that holds for other files, too: a full or read-only file
 // system, a folder of targets that is gone or closed, or a store that refuses.
 type Barrier struct {
-	Place  string // of the targets, as messages show it
-	covers func(File) bool
+	Place  string          // of the targets, as messages show it
+	covers func(File) bool // nil for every file
 }
 
-// Covers reports whether the target of a file cannot be written either. b may be nil.
-func (b *Barrier) Covers(j File) bool { return b != nil && b.covers(j) }
+// Covers reports whether the target of a file cannot be written either.
+func (b *Barrier) Covers(j File) bool { return b.All() || b.covers(j) }
+
+// All reports whether no target at all can be written.
+func (b *Barrier) All() bool { return b.covers == nil }
 
 // ofTarget marks an error of the object that is a target.
 type ofTarget struct{ error }
@@ -58,12 +61,12 @@ var fullOrReadOnly = []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS}
 // Barrier returns what an error of a file means for the targets of others, nil if it concerns this file alone.
 func (t *Targets) Barrier(j File, err error) *Barrier {
 	if errors.As(err, new(*ofAll)) {
-		return &Barrier{terminal.ShowTarget(t.dest.Name), func(File) bool { return true }}
+		return &Barrier{Place: terminal.ShowTarget(t.dest.Name)}
 	}
 	if s3.IsURL(t.dest.Name) {
 		var target *ofTarget
 		if errors.As(err, &target) && refusesAll(target) {
-			return &Barrier{terminal.ShowTarget(t.dest.Name), func(File) bool { return true }}
+			return &Barrier{Place: terminal.ShowTarget(t.dest.Name)}
 		}
 		return nil
 	}
@@ -93,7 +96,7 @@ func (t *Targets) Barrier(j File, err error) *Barrier {
 		}
 	case is(fs.ErrNotExist), is(syscall.ENOTDIR), is(syscall.ESTALE), is(nofollow.ErrReplaced), is(nofollow.ErrNotFolder):
 		if st, err := os.Stat(t.dest.Name); err != nil || !st.IsDir() {
-			return &Barrier{t.dest.Name, func(File) bool { return true }}
+			return &Barrier{Place: t.dest.Name}
 		}
 	}
 	return nil
