@@ -519,3 +519,34 @@ func TestReplace(t *testing.T) {
 	none := &Version{ETag: "none", Size: 3}
 	require.ErrorIs(t, Upload(t.Context(), "s3://bucket/none", strings.NewReader("new"), 3, &UploadOptions{Replace: none}), fs.ErrNotExist)
 }
+
+// TestConditionOfParts uploads in parts to a store that refuses conditions where Amazon's store has none: only the request
+// that makes the object appear may have one, and it must.
+func TestConditionOfParts(t *testing.T) {
+	s := newStore(t)
+	want := random(minPart + 9)
+	conditions := 0
+	s.set(func(_ int, w http.ResponseWriter, r *http.Request) bool {
+		has := r.Header.Get("If-Match") != "" || r.Header.Get("If-None-Match") != ""
+		if has && r.URL.Query().Get("uploadId") != "" && r.Method == http.MethodPost {
+			conditions++
+		} else if has {
+			refuse(w, 501, "NotImplemented")
+			return true
+		}
+		return false
+	})
+	const name = "s3://bucket/x"
+	require.NoError(t, Upload(t.Context(), name, bytes.NewReader(want), int64(len(want)), &UploadOptions{Part: 1}))
+	require.Equal(t, 1, conditions)
+	now, err := Stat(t.Context(), name)
+	require.NoError(t, err)
+	require.NoError(t, Upload(t.Context(), name, bytes.NewReader(want), int64(len(want)), &UploadOptions{Part: 1, Replace: now}))
+	require.Equal(t, 2, conditions)
+	w, err := NewWriter(t.Context(), name+"2", DefaultPart+9)
+	require.NoError(t, err)
+	_, err = w.Write(random(DefaultPart + 9))
+	require.NoError(t, err)
+	require.NoError(t, w.Commit(t.Context()))
+	require.Equal(t, 3, conditions)
+}

@@ -130,9 +130,7 @@ func newUploader(ctx context.Context, name string, o *UploadOptions) (*uploader,
 	if u.progress == nil {
 		u.progress = func(int64) {}
 	}
-	// Signatures have the SHA-256 of the whole body. Else they would be in frames within it.
-	u.put.DisableContentSha256 = true
-	u.put.ContentType = "application/octet-stream"
+	u.put = unconditional()
 	switch {
 	case o.Replace != nil && o.Replace.ETag != "":
 		u.put.SetMatchETag(o.Replace.ETag)
@@ -142,6 +140,14 @@ func newUploader(ctx context.Context, name string, o *UploadOptions) (*uploader,
 	value, err := creds.GetWithContext(nil)
 	u.signed = err == nil && value.AccessKeyID != ""
 	return u, nil
+}
+
+// unconditional returns the options of a request that makes an object, whatever is there.
+func unconditional() (o minio.PutObjectOptions) {
+	// Signatures have the SHA-256 of the whole body. Else they would be in frames within it.
+	o.DisableContentSha256 = true
+	o.ContentType = "application/octet-stream"
+	return o
 }
 
 // missing fails with fs.ErrExist if there is an object. Answers to HEAD have no reason, so
@@ -390,10 +396,11 @@ func (u *uploader) parts(ctx context.Context, r io.ReaderAt, size int64) (err er
 	})
 }
 
-// begin begins an upload in parts, and returns its identity.
+// begin begins an upload in parts, and returns its identity. The protocol has no conditions here, only in the request
+// that makes the object appear, and a store may refuse them.
 func (u *uploader) begin(ctx context.Context) (id string, err error) {
 	err = repeat(ctx, func() error {
-		id, err = u.core.NewMultipartUpload(ctx, u.bucket, u.key, u.put)
+		id, err = u.core.NewMultipartUpload(ctx, u.bucket, u.key, unconditional())
 		return err
 	})
 	return id, err
