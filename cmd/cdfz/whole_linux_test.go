@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/treefile"
 	"github.com/cdfz-format/cdfz/internal/nstest"
 	"github.com/cdfz-format/cdfz/internal/xattr"
 )
@@ -357,6 +359,39 @@ func testWholeTree(t *testing.T, n int) {
 		r.does("restore", "-q", "-o", "year/", "archives/1990")
 		r.same("data/1990", "year")
 	})
+}
+
+// TestWholeShardsConflict lets a shard write the tree file in a store while another one does. Amazon's store may answer the
+// other one that there is a conflict, which passes.
+func TestWholeShardsConflict(t *testing.T) {
+	image, _ := sample(t, "cdf1_bits.nc")
+	s := newBucket(t)
+	images := map[string][]byte{}
+	for i := range 8 {
+		images[fmt.Sprintf("%d.nc", i)] = image
+	}
+	writeTree(t, images)
+	shard := func(i int) (int, string, string) {
+		return s.run("archive", "-q", "--whole", "--shard", fmt.Sprintf("%d/2", i), "-o", "s3://bucket/arch/", "data")
+	}
+	met := false
+	s.set(func(w http.ResponseWriter, r *http.Request) bool {
+		if met || r.Method != http.MethodPut || filepath.Base(r.URL.Path) != treefile.Name {
+			return false
+		}
+		met = true
+		s.set(nil)
+		code, _, msg := shard(2)
+		require.Zero(t, code, msg)
+		w.WriteHeader(http.StatusConflict)
+		_, _ = w.Write([]byte("<Error><Code>ConditionalRequestConflict</Code><Message>The conditional request cannot succeed.</Message></Error>"))
+		return true
+	})
+	code, _, msg := shard(1)
+	require.Zero(t, code, msg)
+	require.True(t, met)
+	s.done("restore", "-q", "-o", "back/", "s3://bucket/arch/")
+	sameTree(t, "data", "back")
 }
 
 // TestWholeStore archives a tree to a store, and restores it from there with all that the store does not hold.

@@ -47,3 +47,6 @@ func passing(err error) bool {
 		return e.Code == "RequestTimeout" || e.Code == "XAmzContentSHA256Mismatch" || e.Code == "IncompleteBody"
 	}
 }
+
+// conflict reports whether another writer of the object is in the way of an upload.
+func conflict(err error) bool { return minio.ToErrorResponse(err).Code == "ConditionalRequestConflict" }

@@ -179,12 +179,13 @@ func readable(err error, signed bool) error {
 // explain returns the error for a code of a store.
 func explain(status int, code, message string, signed bool) error {
 	text := map[string]string{
-		"NoSuchBucket":          "no such bucket",
-		"NoSuchKey":             "no such object",
-		"InvalidAccessKeyId":    "the store does not know the access key",
-		"SignatureDoesNotMatch": "the secret key is wrong",
-		"RequestTimeTooSkewed":  "the clock of this computer is wrong",
-		"InvalidToken":          "the session token is wrong",
+		"NoSuchBucket":               "no such bucket",
+		"NoSuchKey":                  "no such object",
+		"InvalidAccessKeyId":         "the store does not know the access key",
+		"SignatureDoesNotMatch":      "the secret key is wrong",
+		"RequestTimeTooSkewed":       "the clock of this computer is wrong",
+		"InvalidToken":               "the session token is wrong",
+		"ConditionalRequestConflict": "other programs write the object at the same time",
 	}[code]
 	switch {
 	case expired(code):

@@ -16,6 +16,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -549,4 +550,90 @@ func TestConditionOfParts(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, w.Commit(t.Context()))
 	require.Equal(t, 3, conditions)
+}
+
+// TestConflict uploads to a store that answers, as Amazon's does while another writer of the object is not done, that there is a
+// conflict. The object is sent again, with all its parts, and its condition is judged again.
+func TestConflict(t *testing.T) {
+	s := newStore(t)
+	appears := func(r *http.Request) bool {
+		q := r.URL.Query()
+		return r.Method == http.MethodPut && !q.Has("partNumber") || r.Method == http.MethodPost && q.Has("uploadId")
+	}
+	// conflicts lets the next n uploads to an object fail, each time after what the other writer does.
+	conflicts := func(n int, other func()) (parts *atomic.Int64) {
+		parts = new(atomic.Int64)
+		var left atomic.Int64
+		left.Store(int64(n))
+		s.set(func(_ int, w http.ResponseWriter, r *http.Request) bool {
+			if r.URL.Query().Has("partNumber") {
+				parts.Add(1)
+			}
+			if !appears(r) || left.Add(-1) < 0 {
+				return false
+			}
+			if r.Method == http.MethodPost { // the parts are gone
+				del := httptest.NewRequest(http.MethodDelete, r.URL.String(), nil)
+				s.next.ServeHTTP(httptest.NewRecorder(), del)
+			}
+			if other != nil {
+				other()
+			}
+			refuse(w, 409, "ConditionalRequestConflict")
+			return true
+		})
+		return parts
+	}
+	put := func(name, text string) func() {
+		return func() {
+			r := httptest.NewRequest(http.MethodPut, s.URL+strings.TrimPrefix(name, "s3:/"), strings.NewReader(text))
+			r.Header.Set("Content-Length", strconv.Itoa(len(text)))
+			w := httptest.NewRecorder()
+			s.next.ServeHTTP(w, r)
+			require.Equal(t, http.StatusOK, w.Code, w.Body)
+		}
+	}
+	if s.real {
+		t.Skip("the other writer has no signatures")
+	}
+	for _, n := range []int{1000, minPart + 1000} {
+		name, want := fmt.Sprintf("s3://bucket/%d", n), random(n)
+		up := func(o UploadOptions) error {
+			o.Part = 1
+			return Upload(t.Context(), name, bytes.NewReader(want), int64(n), &o)
+		}
+		// The other writer fails.
+		parts := conflicts(2, nil)
+		require.NoError(t, up(UploadOptions{}))
+		require.True(t, bytes.Equal(want, read(t, name)))
+		require.EqualValues(t, n/minPart*2*3, parts.Load())
+		old, err := Stat(t.Context(), name)
+		require.NoError(t, err)
+		conflicts(2, nil)
+		require.NoError(t, up(UploadOptions{Replace: old}))
+		// The other writer succeeds.
+		if old, err = Stat(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+		conflicts(1, put(name, "other"))
+		require.ErrorIs(t, up(UploadOptions{Replace: old}), fs.ErrExist)
+		require.Equal(t, "other", string(read(t, name)))
+		name += "-new"
+		conflicts(1, put(name, "other"))
+		require.ErrorIs(t, up(UploadOptions{}), fs.ErrExist)
+		require.Equal(t, "other", string(read(t, name)))
+		// The conflict does not pass.
+		name += "-never"
+		conflicts(1e6, nil)
+		require.ErrorContains(t, up(UploadOptions{}), "other programs write the object at the same time (ConditionalRequestConflict)")
+	}
+	// The parts of a stream cannot be sent again.
+	for n, want := range map[int]error{1000: nil, DefaultPart + 1000: fs.ErrExist} {
+		conflicts(1, nil)
+		w, err := NewWriter(t.Context(), fmt.Sprintf("s3://bucket/stream-%d", n), int64(n))
+		require.NoError(t, err)
+		_, err = w.Write(random(n))
+		require.NoError(t, err)
+		require.ErrorIs(t, w.Commit(t.Context()), want)
+	}
 }

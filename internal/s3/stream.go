@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"io/fs"
 
 	"github.com/minio/minio-go/v7"
 	"golang.org/x/sync/errgroup"
@@ -115,7 +116,7 @@ func (w *Writer) Commit(ctx context.Context) error {
 
 func (w *Writer) commit(ctx context.Context) error {
 	if w.id == "" {
-		return w.u.whole(ctx, bytes.NewReader(w.buf), w.size)
+		return w.u.apart(ctx, func() error { return w.u.whole(ctx, bytes.NewReader(w.buf), w.size) })
 	}
 	if len(w.buf) > 0 {
 		if err := w.flush(); err != nil {
@@ -136,10 +137,14 @@ func (w *Writer) commit(ctx context.Context) error {
 			return err == nil && bytes.Equal(sum.Sum(nil), w.sum.Sum(nil)), err
 		})
 	}
-	return w.u.commit(ctx, w.size, tagOf(w.sums), same, func() (string, error) {
+	err := w.u.commit(ctx, w.size, tagOf(w.sums), same, func() (string, error) {
 		info, err := w.u.core.CompleteMultipartUpload(ctx, w.u.bucket, w.u.key, w.id, parts, w.u.put)
 		return info.ETag, err
 	})
+	if conflict(err) { // the parts, which are gone, would have to be sent again
+		return fs.ErrExist
+	}
+	return err
 }
 
 // Abort removes what was sent, unless Commit has succeeded.

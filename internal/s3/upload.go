@@ -18,6 +18,7 @@ import (
 	"github.com/minio/minio-go/v7"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/cdfz-format/cdfz/internal/retry"
 	"github.com/cdfz-format/cdfz/internal/urls"
 )
 
@@ -67,16 +68,17 @@ func Upload(ctx context.Context, name string, r io.ReaderAt, size int64, opts *U
 	if err != nil {
 		return fmt.Errorf("s3: %s: %w", urls.Redact(name), err)
 	}
-	if !o.Overwrite && o.Replace == nil {
-		err = u.missing(ctx)
-	}
-	if err == nil {
-		if size <= u.part {
-			err = u.whole(ctx, r, size)
-		} else {
-			err = u.parts(ctx, r, size)
+	err = u.apart(ctx, func() error {
+		if !o.Overwrite && o.Replace == nil {
+			if err := u.missing(ctx); err != nil {
+				return err
+			}
 		}
-	}
+		if size <= u.part {
+			return u.whole(ctx, r, size)
+		}
+		return u.parts(ctx, r, size)
+	})
 	if err != nil {
 		return fmt.Errorf("s3: %s: %w", urls.Redact(name), u.explain(err))
 	}
@@ -221,6 +223,15 @@ func (u *uploader) whole(ctx context.Context, r io.ReaderAt, size int64) error {
 		u.progress(size)
 	}
 	return err
+}
+
+// apart calls send, which sends an object, until no other writer of the object is in its way. Amazon's store answers so
+// while it cannot tell yet whose object stays. All parts have to be sent again then, if what is there may still be replaced.
+func (u *uploader) apart(ctx context.Context, send func() error) error {
+	return policy.Do(ctx, func() (retry.Next, error) {
+		err := send()
+		return retry.Next{Again: conflict(err)}, err
+	})
 }
 
 // commit sends the request that makes the object appear, until it succeeds or fails for
