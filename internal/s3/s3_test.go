@@ -637,3 +637,41 @@ func TestConflict(t *testing.T) {
 		require.ErrorIs(t, w.Commit(t.Context()), want)
 	}
 }
+
+// TestUnseen uploads to a store without conditional writes that does not tell whether there is an object. What is there stays,
+// unless the store refuses to tell: then the upload is conditional, and the store has to obey.
+func TestUnseen(t *testing.T) {
+	s := newStore(t)
+	const name = "s3://bucket/x"
+	require.NoError(t, Upload(t.Context(), name, strings.NewReader("old"), 3, nil))
+	for _, status := range []int{405, 429, 500, 501, 503} {
+		s.set(func(_ int, w http.ResponseWriter, r *http.Request) bool {
+			r.Header.Del("If-None-Match")
+			if r.Method == http.MethodHead {
+				w.WriteHeader(status)
+			}
+			return r.Method == http.MethodHead
+		})
+		err := Upload(t.Context(), name, strings.NewReader("new"), 3, nil)
+		require.ErrorContains(t, err, "s3: s3://bucket/x: ", status)
+		require.ErrorContains(t, err, strconv.Itoa(status))
+		_, err = NewWriter(t.Context(), name, 0)
+		require.Error(t, err, status)
+		s.set(nil)
+		require.Equal(t, "old", string(read(t, name)), status)
+	}
+	// What a refusal means, only the upload tells.
+	for _, status := range []int{301, 400, 401, 403} {
+		s.set(func(_ int, w http.ResponseWriter, r *http.Request) bool {
+			if r.Method != http.MethodHead {
+				require.Equal(t, "*", r.Header.Get("If-None-Match"))
+				refuse(w, 403, "AccessDenied")
+			} else {
+				w.WriteHeader(status)
+			}
+			return true
+		})
+		err := Upload(t.Context(), name, strings.NewReader("new"), 3, nil)
+		require.ErrorContains(t, err, "s3: s3://bucket/x: access denied", status)
+	}
+}

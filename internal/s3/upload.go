@@ -152,17 +152,19 @@ func unconditional() (o minio.PutObjectOptions) {
 	return o
 }
 
-// missing fails with fs.ErrExist if there is an object. Answers to HEAD have no reason, so
-// whatever the store refuses is left to the upload, which is conditional too.
+// missing fails with fs.ErrExist if there is an object, and with another error if the store does not tell. Answers to HEAD have no reason, so a refusal
+// of these keys or of this region is left to the upload, which tells it. Only keys that do not allow to look may write then:
+// their uploads are conditional, which not all stores obey.
 func (u *uploader) missing(ctx context.Context) error {
 	_, err := u.stat(ctx)
-	switch {
-	case err == nil:
+	if err == nil {
 		return fs.ErrExist
-	case minio.ToErrorResponse(err).StatusCode != 0:
+	}
+	switch minio.ToErrorResponse(err).StatusCode {
+	case http.StatusNotFound, http.StatusForbidden, http.StatusUnauthorized, http.StatusBadRequest, http.StatusMovedPermanently:
 		return nil
 	}
-	return err
+	return fmt.Errorf("looking whether there is an object: %w", u.explain(err))
 }
 
 func (u *uploader) stat(ctx context.Context) (info minio.ObjectInfo, err error) {
