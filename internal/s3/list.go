@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/minio/minio-go/v7"
@@ -173,9 +172,6 @@ type lister struct {
 	folder bool // keys with a further slash are left out
 }
 
-// listBase is the transport of all listings, so that they share connections.
-var listBase = sync.OnceValue(newBase)
-
 func newLister(ctx context.Context, name string, folder bool) (*lister, error) {
 	o, err := parsePlace(name)
 	if err != nil {
@@ -186,7 +182,7 @@ func newLister(ctx context.Context, name string, folder bool) (*lister, error) {
 	}
 	l := &lister{prefix: o.key, folder: folder}
 	o.key = "" // requests are for the bucket
-	l.t = newTransport(ctx, o, listBase())
+	l.t = newTransport(ctx, o, base())
 	l.client = &http.Client{Transport: l.t, Timeout: answerTime, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	return l, nil
 }

@@ -253,9 +253,9 @@ func TestListRegion(t *testing.T) {
 	newStore(t)
 	t.Setenv("AWS_ENDPOINT_URL_S3", "")
 	var hosts []string
-	before := listBase
-	defer func() { listBase = before }()
-	listBase = func() http.RoundTripper {
+	before := base
+	defer func() { base = before }()
+	base = func() http.RoundTripper {
 		return answers(func(r *http.Request) *http.Response {
 			hosts = append(hosts, r.URL.Host)
 			w := httptest.NewRecorder()

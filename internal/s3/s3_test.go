@@ -26,6 +26,7 @@ import (
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/remote"
@@ -674,4 +675,34 @@ func TestUnseen(t *testing.T) {
 		err := Upload(t.Context(), name, strings.NewReader("new"), 3, nil)
 		require.ErrorContains(t, err, "s3: s3://bucket/x: access denied", status)
 	}
+}
+
+// TestConnections counts the connections that many uploads and listings take.
+func TestConnections(t *testing.T) {
+	s := newStore(t)
+	var conns sync.Map
+	s.set(func(_ int, _ http.ResponseWriter, r *http.Request) bool {
+		conns.Store(r.RemoteAddr, nil)
+		return false
+	})
+	const together = 8
+	for round := range 5 {
+		var g errgroup.Group
+		for i := range together {
+			g.Go(func() error {
+				name := fmt.Sprintf("s3://bucket/%d/%d", round, i)
+				if _, err := Stat(t.Context(), name); !errors.Is(err, fs.ErrNotExist) {
+					return err
+				}
+				if err := Upload(t.Context(), name, bytes.NewReader(random(99)), 99, nil); err != nil {
+					return err
+				}
+				return List(t.Context(), "s3://bucket/", func([]Object) error { return nil })
+			})
+		}
+		require.NoError(t, g.Wait())
+	}
+	n := 0
+	conns.Range(func(_, _ any) bool { n++; return true })
+	require.LessOrEqual(t, n, 3*together) // a request may begin a connection, and then use another one that is free earlier
 }

@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -97,19 +98,20 @@ type uploader struct {
 	signed   bool
 }
 
-// newBase makes a transport for requests that are not those of package remote.
-func newBase() http.RoundTripper {
+// base is the transport of all requests that are not those of package remote, so that they share connections.
+var base = sync.OnceValue(func() http.RoundTripper {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.ResponseHeaderTimeout = answerTime
+	t.MaxIdleConnsPerHost = t.MaxIdleConns // most runs use one store, and many requests at a time
 	return t
-}
+})
 
 func newUploader(ctx context.Context, name string, o *UploadOptions) (*uploader, error) {
 	place, err := parse(name)
 	if err != nil {
 		return nil, err
 	}
-	t := &counter{newBase(), requestsOf(ctx)}
+	t := &counter{base(), requestsOf(ctx)}
 	lookup := minio.BucketLookupPath
 	if place.virtual() {
 		lookup = minio.BucketLookupDNS
