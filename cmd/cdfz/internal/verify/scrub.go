@@ -222,10 +222,10 @@ func (v *verifier) note(j *cli.Job, in *fileio.Input, sha256 string, start time.
 		}
 		before = want
 	}
-	if in.Changed() != nil {
+	id, ok := statefile.NotedIdentity(&j.File, in)
+	if !ok || in.Changed() != nil {
 		return "", nil
 	}
-	id := statefile.NotedIdentity(&j.File, in)
 	v.scrub.state.Add(name, &id, sha256, start)
 	return before, nil
 }

@@ -87,12 +87,21 @@ func IdentityOf(name string, in *fileio.Input) Identity {
 }
 
 // NotedIdentity returns the identity of an open file for [State.Add]. For a file at a URL that a listing has, it is
-// that of the listing, since the next listing can be compared with it.
-func NotedIdentity(j *fileio.File, in *fileio.Input) Identity {
-	if remote.IsURL(j.Name) && (!j.Modified.IsZero() || j.ETag != "") {
-		return objectIdentity(in.Size, j.Modified, j.ETag)
+// that of the listing, since the next listing can be compared with it. ok is false if another version was opened than was
+// listed: a bucket with versions may list that again, which nobody has read.
+func NotedIdentity(j *fileio.File, in *fileio.Input) (id Identity, ok bool) {
+	opened := IdentityOf(j.Name, in)
+	if !remote.IsURL(j.Name) || j.Modified.IsZero() && j.ETag == "" {
+		return opened, true
 	}
-	return IdentityOf(j.Name, in)
+	listed := objectIdentity(in.Size, j.Modified, j.ETag)
+	switch {
+	case listed.ETag == "": // a member, which has the time of its source, of a volume that never changes
+		return listed, true
+	case opened.ETag != "":
+		return listed, listed.ETag == opened.ETag
+	}
+	return listed, opened.Modified.IsZero() || listed.Modified.IsZero() || listed.Modified.Equal(opened.Modified.Time)
 }
 
 // ListedIdentity returns the identity of a file that is not open. That of a URL which no listing has is
