@@ -425,7 +425,7 @@ func (u *uploader) begin(ctx context.Context) (id string, err error) {
 func (u *uploader) abort(ctx context.Context, id string) {
 	rest, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTime)
 	defer cancel()
-	_ = u.core.AbortMultipartUpload(rest, u.bucket, u.key, id)
+	_ = repeat(rest, func() error { return u.core.AbortMultipartUpload(rest, u.bucket, u.key, id) })
 }
 
 // sendPart sends a part, which has a SHA-256 in hexadecimal.

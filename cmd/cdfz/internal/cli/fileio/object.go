@@ -7,6 +7,7 @@ import (
 	"io/fs"
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/protect"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/stop"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 	"github.com/cdfz-format/cdfz/internal/s3"
@@ -26,7 +27,9 @@ func (t *Target) upload(ctx context.Context, r io.ReaderAt, size int64) (err err
 				return err
 			}
 		}
-		if err = s3.Upload(ctx, t.Path, r, size, o); !replaces || !errors.Is(err, fs.ErrExist) {
+		release := stop.Hold() // until its parts are removed if it fails
+		err = s3.Upload(ctx, t.Path, r, size, o)
+		if release(); !replaces || !errors.Is(err, fs.ErrExist) {
 			break
 		}
 	}
@@ -54,4 +57,31 @@ func (t *Target) object(ctx context.Context, fresh *protect.New) (*s3.Version, e
 	}
 	defer old.Close()
 	return v, t.Targets.rules.MayReplace(ctx, &protect.Existing{Path: t.Path, R: ioat.Bind(ctx, old), Size: old.Size(), Time: v.Modified}, fresh)
+}
+
+// Object is an object that is written while its bytes are made. A cancelled run waits until its parts are removed.
+type Object struct {
+	*s3.Writer
+	release func()
+}
+
+// NewObject is s3.NewWriter.
+func NewObject(ctx context.Context, name string, most int64) (*Object, error) {
+	w, err := s3.NewWriter(ctx, name, most)
+	if err != nil {
+		return nil, err
+	}
+	return &Object{w, stop.Hold()}, nil
+}
+
+// Commit makes the object appear unless ctx is done.
+func (o *Object) Commit(ctx context.Context) error {
+	defer o.release()
+	return o.Writer.Commit(ctx)
+}
+
+// Abort removes what was sent, unless Commit has succeeded.
+func (o *Object) Abort() {
+	defer o.release()
+	o.Writer.Abort()
 }

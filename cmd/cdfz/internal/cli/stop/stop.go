@@ -46,6 +46,19 @@ func init() { AllowTime(300 * time.Millisecond) }
 // AllowTime sets the time that a cancelled run has to clean up.
 func AllowTime(d time.Duration) { grace.Store(int64(d)) }
 
+// holds is how many callers of Hold are not done.
+var holds atomic.Int64
+
+// longestHold is how long a cancelled run may wait for them.
+const longestHold = 10 * time.Second
+
+// Hold lets a cancelled run wait, for at most 10 seconds, until release is called: something is left in a distant place otherwise, such
+// as the parts of an upload.
+func Hold() (release func()) {
+	holds.Add(1)
+	return sync.OnceFunc(func() { holds.Add(-1) })
+}
+
 // signalError is the cause of a context cancelled by a signal.
 type signalError struct {
 	number int
@@ -119,6 +132,10 @@ func catch(cancel context.CancelCauseFunc) {
 func end(cancel context.CancelCauseFunc, e *signalError) {
 	cancel(e)
 	time.Sleep(time.Duration(grace.Load()))
+	const step = 10 * time.Millisecond
+	for end := time.Now().Add(longestHold); holds.Load() > 0 && time.Now().Before(end); {
+		time.Sleep(step)
+	}
 	os.Stderr.WriteString("cdfz: interrupted\n")
 	os.Exit(ExitSignal + e.number)
 }

@@ -312,8 +312,8 @@ func (o *Writer) begin(ctx context.Context) (err error) {
 	}
 	switch {
 	case s3.IsURL(o.name):
-		var w *s3.Writer
-		if w, err = s3.NewWriter(ctx, o.name, o.o.Size); err == nil {
+		var w *fileio.Object
+		if w, err = fileio.NewObject(ctx, o.name, o.o.Size); err == nil {
 			o.sink = w
 		}
 	default:
