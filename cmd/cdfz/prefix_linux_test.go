@@ -89,6 +89,36 @@ func TestPrefix(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, len(climate), o.Size)
 
+	// What is done in a store is passed over, and what is there and differs is found before the work.
+	require.NoError(t, os.Mkdir("tmp", 0o755))
+	t.Setenv("TMPDIR", "tmp/none") // nothing is restored to a temporary file
+	require.Contains(t, s.done("restore", "-o", "s3://bucket/back/", "s3://bucket/run7/"), "0 files; 5 restored before")
+	s.put("back/x.nc", bits)
+	s.put("back/1991/z.nc", []byte("other"))
+	for _, more := range [][]string{nil, {"--dry-run"}} {
+		code, out, msg = s.run(append([]string{"restore", "-o", "s3://bucket/back/", "s3://bucket/run7/"}, more...)...)
+		require.Equal(t, 4, code, msg)
+		require.Contains(t, out, "; 3 restored before")
+		require.Contains(t, msg, "s3://bucket/back/x.nc: target exists")
+		require.Contains(t, msg, "s3://bucket/back/1991/z.nc: target exists")
+		require.Contains(t, msg, "hint: -f overwrites it")
+	}
+	code, _, msg = s.run("restore", "-o", "s3://bucket/back/x.nc", "s3://bucket/run7/x.nc.cdfz")
+	require.Equal(t, 4, code, msg)
+	require.Contains(t, msg, "s3://bucket/back/x.nc: target exists")
+	require.NoError(t, os.Unsetenv("TMPDIR"))
+	require.NoError(t, os.Remove("tmp"))
+	// Keys that do not allow to look may write.
+	s.set(func(w http.ResponseWriter, r *http.Request) bool {
+		unseen := strings.Contains(r.URL.Path, "/unseen/") && (r.Method == http.MethodHead || r.Method == http.MethodGet)
+		if unseen {
+			w.WriteHeader(http.StatusForbidden)
+		}
+		return unseen
+	})
+	s.done("restore", "-o", "s3://bucket/unseen/", "s3://bucket/run7/1991/")
+	s.set(nil)
+
 	// The sums are those of the restored tree.
 	for line := range strings.Lines(s.done("info", "--sha256", "s3://bucket/run7/1991/")) {
 		sum, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")

@@ -163,16 +163,7 @@ func (v *archiver) openPlain(ctx context.Context, w *work) (*fileio.Input, error
 		}
 		return fileio.OpenRegular(path, os.O_RDONLY)
 	}
-	version, err := s3.Stat(ctx, path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil
-	case err != nil:
-		return nil, fileio.OfTarget(err)
-	case version.Size == 0: // stores answer no range of an empty object
-		return fileio.EmptyInput(path), nil
-	}
-	old, err := v.run.In.Open(ctx, path)
+	old, err := v.run.In.OpenObject(ctx, path)
 	return old, fileio.OfTarget(err)
 }
 

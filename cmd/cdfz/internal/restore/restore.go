@@ -319,30 +319,45 @@ func (v *restorer) restored(j *cli.Job, rep *restoreReport, sum *restoreSum) {
 }
 
 // decide returns what becomes of a target: one below a folder that has the content that would be restored is done.
-// Making the target finds any obstacle.
+// Making the target finds any obstacle. An object is made only at the end, so that its target is looked at before.
 func (v *restorer) decide(ctx context.Context, path string, info *archive.Info) (protect.Decision, error) {
 	d := v.run.Rules.Decide()
-	if !v.folders || d.Action == protect.Replace || v.run.Dest.IsStdout() || s3.IsURL(path) {
+	object := s3.IsURL(path)
+	switch {
+	case d.Action == protect.Replace || v.run.Dest.IsStdout():
+		return d, nil
+	case object && v.run.Targets.Taken(path), !object && !v.folders:
 		return d, nil
 	}
-	t, err := fileio.OpenRegular(path, os.O_RDONLY)
-	if err != nil {
-		return d, nil
+	var t *fileio.Input
+	var err error
+	if object {
+		t, err = v.run.In.OpenObject(ctx, path)
+	} else {
+		t, err = fileio.OpenRegular(path, os.O_RDONLY)
+	}
+	if t == nil || err != nil {
+		return d, ctx.Err()
 	}
 	defer t.Close()
-	if t.Size != info.ImageSize {
-		return d, nil
+	if v.folders && t.Size == info.ImageSize {
+		sum, err := t.SHA256(ctx, nil)
+		if err == nil && sum == info.SHA256 {
+			d.Action = protect.Done
+			return d, ctx.Err()
+		}
 	}
-	sum, err := t.SHA256(ctx, nil)
-	if err == nil && sum == info.SHA256 {
-		d.Action = protect.Done
+	if object && ctx.Err() == nil {
+		return d, v.run.Targets.Hinted(fmt.Errorf("%s: %w", terminal.ShowName(path), atomicfile.ErrExists), path)
 	}
 	return d, ctx.Err()
 }
 
 // passOver counts and reports a file that was restored before.
 func (v *restorer) passOver(j *cli.Job, path string, sum *restoreSum) {
-	atomicfile.RemoveStale(filepath.Dir(path))
+	if !s3.IsURL(path) {
+		atomicfile.RemoveStale(filepath.Dir(path))
+	}
 	sum.Unchanged++
 	j.Entry.Outcome = runlog.Unchanged
 	j.Term.PassOver()

@@ -59,6 +59,20 @@ func (t *Target) object(ctx context.Context, fresh *protect.New) (*s3.Version, e
 	return v, t.Targets.rules.MayReplace(ctx, &protect.Existing{Path: t.Path, R: ioat.Bind(ctx, old), Size: old.Size(), Time: v.Modified}, fresh)
 }
 
+// OpenObject opens an object that may be empty. It returns nil if there is none.
+func (n *Inputs) OpenObject(ctx context.Context, url string) (*Input, error) {
+	v, err := s3.Stat(ctx, url)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case v.Size == 0: // stores answer no range of an empty object
+		return EmptyInput(url), nil
+	}
+	return n.Open(ctx, url)
+}
+
 // Object is an object that is written while its bytes are made. A cancelled run waits until its parts are removed.
 type Object struct {
 	*s3.Writer

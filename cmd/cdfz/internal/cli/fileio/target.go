@@ -77,7 +77,7 @@ func (t *Target) Sink(ctx context.Context) (*Sink, error) {
 	}
 	if err != nil {
 		t.Targets.taken.free(t.Path)
-		return nil, t.Targets.hinted(err, t.Path)
+		return nil, t.Targets.Hinted(err, t.Path)
 	}
 	return s, nil
 }
@@ -175,7 +175,7 @@ func (s *Sink) Commit(ctx context.Context) error {
 		}
 	}
 	if err != nil {
-		return s.t.Targets.hinted(err, s.t.Path)
+		return s.t.Targets.Hinted(err, s.t.Path)
 	}
 	s.done = true
 	if s.file == nil {

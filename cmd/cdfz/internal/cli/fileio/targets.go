@@ -378,8 +378,8 @@ func (t *Targets) overwriteHint() string {
 	return "-f overwrites it, but no archive or netCDF file that holds something else"
 }
 
-// hinted adds advice to an error of a target.
-func (t *Targets) hinted(err error, path string) error {
+// Hinted adds advice to an error of a target.
+func (t *Targets) Hinted(err error, path string) error {
 	switch {
 	case errors.Is(err, atomicfile.ErrExists):
 		return terminal.Hinted(err, "%s", t.overwriteHint())
