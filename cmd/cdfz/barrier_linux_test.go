@@ -94,6 +94,30 @@ func TestBarrier(t *testing.T) {
 			require.Contains(t, log, `"source":"`+c.dest+`"`)
 		}
 	}
+	// Files of a whole tree that were not tried are not missing, nor are their further names.
+	require.NoError(t, os.Mkdir("tree", 0o755))
+	require.NoError(t, os.CopyFS("tree", os.DirFS("data/0")))
+	require.NoError(t, os.Link("tree/0000.nc", "tree/again.nc"))
+	require.NoError(t, os.WriteFile("tree/notes.txt", nil, 0o644))
+	code, out, msg = cdfz(t, "archive", "--whole", "-q", "-o", "whole/", "tree")
+	require.Zero(t, code, out+msg)
+	for _, args := range [][]string{
+		{"restore", "-j", "1", "-o", "readonly/out/", "whole"},
+		{"restore", "-j", "2", "-o", "readonly/new/", "whole"},
+	} {
+		code, _, msg := cdfz(t, args...)
+		require.Equal(t, terminal.ExitFailed, code, args)
+		require.Contains(t, msg, "not tried", args)
+		require.NotContains(t, msg, "missing", args)
+		require.NotContains(t, msg, "again.nc", args)
+	}
+	// The tree file of a copy is written first: there is room for that.
+	nstest.Mount(t, "tmpfs", "none", "little", "size=12k")
+	code, _, msg = cdfz(t, "copy", "whole", "little/")
+	require.Equal(t, terminal.ExitFailed, code, msg)
+	require.Contains(t, msg, "not tried")
+	require.NotContains(t, msg, "missing")
+
 	// What there was room for is there, and the same command does the rest.
 	require.NotEmpty(t, sums(t, "full", ""))
 	require.NoError(t, unix.Mount("", "full", "", unix.MS_REMOUNT, "size=64m"))

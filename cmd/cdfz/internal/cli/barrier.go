@@ -26,6 +26,16 @@ type barrier struct {
 	rest     bool // the files that were not found yet were not tried either
 }
 
+// of returns the barrier that covers a file, or nil. The caller holds mu.
+func (s *barriers) of(j fileio.File) *barrier {
+	for _, b := range s.list {
+		if b.Covers(j) {
+			return b
+		}
+	}
+	return nil
+}
+
 // bar notes an error of a file.
 func (r *Run) bar(j fileio.File, err error) {
 	if err == nil || terminal.Interrupted(err) {
@@ -38,10 +48,8 @@ func (r *Run) bar(j fileio.File, err error) {
 	s := &r.barriers
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, known := range s.list {
-		if known.Covers(j) {
-			return // it was at work already
-		}
+	if s.of(j) != nil {
+		return // it was at work already
 	}
 	s.list = append(s.list, &barrier{Barrier: b, first: terminal.ShowName(j.Name), err: err})
 }
@@ -52,15 +60,23 @@ func (r *Run) barred(j fileio.File, grows bool) (barred, end bool) {
 	s := &r.barriers
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, b := range s.list {
-		if b.Covers(j) {
-			end = grows && b.All()
-			b.notTried++
-			b.rest = b.rest || end
-			return true, end
-		}
+	b := s.of(j)
+	if b == nil {
+		return false, false
 	}
-	return false, false
+	end = grows && b.All()
+	b.notTried++
+	b.rest = b.rest || end
+	return true, end
+}
+
+// Barred reports whether the target of a file cannot be written for a reason that the run has met, so that the file was or
+// would be left out.
+func (r *Run) Barred(j fileio.File) bool {
+	s := &r.barriers
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.of(j) != nil
 }
 
 // reportBarriers reports how many files were not tried, and why.

@@ -136,7 +136,11 @@ func (t *tree) missing(v *copier) {
 	for i := range t.part.Entries() {
 		e := &t.part.Entries()[i]
 		if (e.Kind == treefile.Archive || e.Kind == treefile.Plain) && !t.met[e.Path] && !v.run.Select.Balance {
-			v.run.Term.FailFile(terminal.ShowName(t.NameOf(e.Path)), fmt.Errorf("the tree file lists it, but %s is missing", terminal.ShowName(t.NameOf(e.Stored()))))
+			at := t.NameOf(e.Stored())
+			if v.run.Barred(fileio.File{Name: at, Rel: e.Stored()}) {
+				continue // it was not tried
+			}
+			v.run.Term.FailFile(terminal.ShowName(t.NameOf(e.Path)), fmt.Errorf("the tree file lists it, but %s is missing", terminal.ShowName(at)))
 		}
 	}
 }

@@ -256,13 +256,13 @@ func (v *restorer) do(ctx context.Context, args []string) {
 
 // one restores one file, and counts it.
 func (v *restorer) one(ctx context.Context, j *cli.Job, sum *restoreSum) error {
+	e := v.tree.place(j) // it was found, also if it cannot be opened
 	in, f, err := v.run.In.OpenArchive(ctx, j.File, j.Limits.OpenOptions())
 	if err != nil {
 		return err
 	}
 	defer in.Close()
 	t := j.Target("", in)
-	e := v.tree.place(j)
 	if t.Path, err = v.run.Targets.PathOf(j.File, fileio.StripSuffix); err != nil {
 		return err
 	}

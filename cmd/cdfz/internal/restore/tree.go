@@ -131,6 +131,11 @@ func (t *tree) place(j *cli.Job) *treefile.Entry {
 	return e
 }
 
+// barred reports whether a file was not tried because its target cannot be written.
+func (t *tree) barred(e *treefile.Entry) bool {
+	return t.run.Barred(fileio.File{Name: t.StoredAt(e), Rel: t.Inner(e.Stored())})
+}
+
 // describe lets a target have what the tree file knows of it.
 func (t *tree) describe(e *treefile.Entry, info *archive.Info, j *cli.Job, target *fileio.Target) {
 	switch {
@@ -287,7 +292,7 @@ func (v *restorer) restTree(ctx context.Context, work cli.Work, failed func(stri
 		}
 		switch e.Kind {
 		case treefile.Archive, treefile.Plain:
-			if rel := t.Inner(e.Stored()); v.run.Select.Owns(rel) && !t.met[e.Path] && !t.IsPart() {
+			if v.run.Select.Owns(t.Inner(e.Stored())) && !t.met[e.Path] && !t.IsPart() && !t.barred(e) {
 				fail(e, fmt.Errorf("the tree file lists it, but %s is missing", terminal.ShowName(t.StoredAt(e))))
 			}
 		case treefile.Folder:
@@ -304,7 +309,7 @@ func (v *restorer) restTree(ctx context.Context, work cli.Work, failed func(stri
 			case t.met[first.Path] || linked[first.Path] != "":
 				links = append(links, e)
 				continue
-			case t.IsPart():
+			case t.IsPart(), t.barred(first):
 				continue
 			case s.Shard.N > 0 && t.Has(first.Path) && s.Rules.JudgeFile(t.Inner(first.Stored())) == nil:
 				continue // the shard of the first name makes it
@@ -355,7 +360,7 @@ func (v *restorer) restTree(ctx context.Context, work cli.Work, failed func(stri
 				err = fmt.Errorf("cannot make a hard link to %s: another file has the name, or the file system has none", terminal.ShowName(from))
 			}
 		}
-		if err != nil {
+		if err != nil && (e.Kind == treefile.Link || !errors.Is(err, fs.ErrNotExist)) { // the file of a hard link has failed
 			fail(e, err)
 		}
 	}
