@@ -1,6 +1,7 @@
 package joined
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,7 +22,6 @@ type axis struct {
 	n           int64
 	first, last point
 	steps       map[step]*places
-	dropped     int64 // steps of kinds beyond maxSteps
 }
 
 // point is a value of a file.
@@ -34,6 +34,7 @@ type point struct {
 type step struct {
 	by     float64 // in five significant digits: seconds for times, else the units of the variable
 	months int64   // if it is about so many months, else 0
+	rest   bool    // all kinds beyond maxSteps with the sign of by, which is -1, 0 or 1
 }
 
 // places are the places of steps of one kind.
@@ -53,11 +54,12 @@ func newAxis() *axis { return &axis{steps: map[step]*places{}} }
 // put adds a step.
 func (a *axis) put(s step, count int64, some ...pair) {
 	p := a.steps[s]
+	if p == nil && len(a.steps) >= maxSteps {
+		// Values out of order, or that come twice, are errors, also of an axis that is irregular.
+		s = step{by: float64(cmp.Compare(s.by, 0)), rest: true}
+		p = a.steps[s]
+	}
 	if p == nil {
-		if len(a.steps) == maxSteps {
-			a.dropped += count
-			return
-		}
 		p = &places{}
 		a.steps[s] = p
 	}
@@ -89,18 +91,17 @@ func (a *axis) append(b *axis, kind func(from, to float64) step) {
 		a.put(s, b.steps[s].count, b.steps[s].some...)
 	}
 	a.n += b.n
-	a.dropped += b.dropped
 	a.last = b.last
 }
 
 func compareSteps(s, t step) int {
-	switch {
-	case s.by < t.by:
+	if s.rest != t.rest { // the rest comes last
+		if s.rest {
+			return 1
+		}
 		return -1
-	case s.by > t.by:
-		return 1
 	}
-	return int(s.months - t.months)
+	return cmp.Or(cmp.Compare(s.by, t.by), cmp.Compare(s.months, t.months))
 }
 
 // coordinate returns the number of the coordinate variable of the joined dimension in the first file. It
@@ -294,13 +295,18 @@ func (t *template) checkAxis(a *axis) (wrong, gaps []*Problem) {
 	}
 	var usual step
 	for _, s := range kinds {
-		if n := a.steps[s].count; n > most && (s.by > 0) == (up >= down) {
+		if n := a.steps[s].count; !s.rest && n > most && (s.by > 0) == (up >= down) {
 			most, usual = n, s
 		}
 	}
 	// Most steps have as many months as the usual one, or it is not one of months.
 	byMonths := usual.months > 0 && months[usual.months]*2 > a.n-1
+	var more int64
 	for _, s := range kinds {
+		if s.rest && s.by != 0 && (s.by > 0) == (up >= down) {
+			more = a.steps[s].count
+			continue
+		}
 		for _, p := range a.steps[s].some {
 			q := &Problem{member: p.to.member, variable: t.desc.Dim}
 			from := t.label(p.from.value)
@@ -320,8 +326,8 @@ func (t *template) checkAxis(a *axis) (wrong, gaps []*Problem) {
 			}
 		}
 	}
-	if a.dropped > 0 {
-		gaps = append(gaps, &Problem{variable: t.desc.Dim, text: fmt.Sprintf("%d more steps of different lengths", a.dropped)})
+	if more > 0 {
+		gaps = append(gaps, &Problem{variable: t.desc.Dim, text: fmt.Sprintf("%d more steps of different lengths", more)})
 	}
 	return wrong, gaps
 }

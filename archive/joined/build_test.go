@@ -5,6 +5,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -119,6 +120,48 @@ func TestGaps(t *testing.T) {
 				found = append(found, g.Error()[len("joined: "):])
 			}
 			require.Equal(t, c.gaps, found)
+		})
+	}
+}
+
+// TestIrregular joins axes with more kinds of steps than are told apart. Times out of order and times that
+// come twice are errors there, too.
+func TestIrregular(t *testing.T) {
+	const n = 5000
+	times := make([]float64, 2*n) // all steps differ, by 86.4 s
+	for i := range times[1:] {
+		times[i+1] = times[i] + 1 + float64(i)/1000
+	}
+	falling := slices.Clone(times)
+	slices.Reverse(falling)
+	twice := slices.Clone(times[n:])
+	twice[n-1] = twice[n-2]
+	back := slices.Clone(times[n:])
+	back[n-1] = times[n]
+	for name, c := range map[string]struct {
+		a, b []float64
+		want string // "": none
+	}{
+		"in order":          {times[:n], times[n:], ""},
+		"falling":           {falling[:n], falling[n:], ""},
+		"files swapped":     {times[n:], times[:n], "b.nc: variable \"time\": out of order or overlapping: 1850-01-01T00:00:00 comes after "},
+		"falling, swapped":  {falling[n:], falling[:n], "b.nc: variable \"time\": out of order or overlapping: "},
+		"overlapping files": {times[:n], times[n-1:], "b.nc: variable \"time\": overlap: "},
+		"twice in a file":   {times[:n], twice, "b.nc: variable \"time\": overlap: "},
+		"back in a file":    {times[:n], back, "b.nc: variable \"time\": out of order or overlapping: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := &folder{}
+			d.put(t, "a.nc", spec{times: c.a}.build(t))
+			d.put(t, "b.nc", spec{times: c.b}.build(t))
+			_, gaps, err := Build(context.Background(), []string{"a.nc", "b.nc"}, d.opener, nil)
+			if c.want != "" {
+				require.ErrorIs(t, err, ErrDiffers)
+				require.ErrorContains(t, err, c.want)
+				return
+			}
+			require.NoError(t, err)
+			require.Regexp(t, `^joined: variable "time": \d{4} more steps of different lengths$|^joined: and \d+ more gaps$`, gaps[len(gaps)-1].Error())
 		})
 	}
 }
