@@ -77,13 +77,17 @@ func Scan(ctx context.Context, r io.ReaderAt, size int64, member func(*Entry) er
 				if w.err != nil {
 					return w.err
 				}
-				if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+				if errors.Is(err, io.ErrUnexpectedEOF) {
 					return nil
 				}
-				if !errors.Is(err, tar.ErrHeader) && !errors.Is(err, tar.ErrFieldTooLong) {
+				// Two blocks of zeros are the end of a tar file, and also what a lost sector or a hole is. The end comes after the
+				// header of the index.
+				if err != io.EOF && !errors.Is(err, tar.ErrHeader) && !errors.Is(err, tar.ErrFieldTooLong) {
 					return fmt.Errorf("volume: headers: %w", err)
 				}
-				at = w.next(up(at + pos))
+				if at = w.next(up(at + pos)); w.err != nil {
+					return w.err
+				}
 				break
 			}
 			if h.Name == indexName {

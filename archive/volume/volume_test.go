@@ -337,17 +337,35 @@ func TestDamagedHeader(t *testing.T) {
 	for i := range members {
 		members[i].Modified = time.Unix(5, 0)
 	}
-	b := write(t, members...)
-	copy(b[frontLen+unit+2*unit+100:], "garbage!") // the header of b
-	v, err := Rebuild(t.Context(), bytes.NewReader(b), int64(len(b)), errors.New("why"))
-	require.NoError(t, err)
-	defer v.Close()
-	var found []string
-	for e, err := range v.Members(t.Context(), "") {
+	const header = frontLen + unit + 2*unit // of b
+	for _, damage := range []func(b []byte){
+		func(b []byte) { copy(b[100:], "garbage!") },
+		func(b []byte) { clear(b[:2*unit]) }, // is the end of a tar file
+		func(b []byte) { clear(b[:3*unit]) }, // with all of its contents
+	} {
+		b := write(t, members...)
+		damage(b[header:])
+		v, err := Rebuild(t.Context(), bytes.NewReader(b), int64(len(b)), errors.New("why"))
 		require.NoError(t, err)
-		found = append(found, e.Path)
+		defer v.Close()
+		var found []string
+		for e, err := range v.Members(t.Context(), "") {
+			require.NoError(t, err)
+			found = append(found, e.Path)
+		}
+		require.Equal(t, []string{"a", "c", "d"}, found)
+
+		// The index leads to all, and one of them has no header.
+		v, err = Open(t.Context(), bytes.NewReader(b), int64(len(b)))
+		require.NoError(t, err)
+		var bad []string
+		for e, err := range v.Verify(t.Context()) {
+			if err != nil {
+				bad = append(bad, e.Path)
+			}
+		}
+		require.Equal(t, []string{"b"}, bad)
 	}
-	require.Equal(t, []string{"a", "c", "d"}, found)
 }
 
 // TestOther checks files that are no volumes.
