@@ -132,3 +132,28 @@ func TestTopPaths(t *testing.T) {
 	require.ErrorIs(t, err, fault.ErrCorrupt)
 	require.ErrorContains(t, err, "take more than")
 }
+
+// TestBlockPaths reads blocks whose paths share nearly all bytes with those before them.
+func TestBlockPaths(t *testing.T) {
+	var b []byte
+	var before *Entry
+	for n := 0; n <= maxPaths/maxPath; n++ {
+		if n == maxPaths/maxPath {
+			list, err := parseBlock(blockOf(b, n))
+			require.NoError(t, err)
+			require.Len(t, list, n)
+		}
+		e := &Entry{Path: strings.Repeat("n/", maxPath/2-8) + fmt.Sprintf("%016d", n), Kind: Folder, Modified: time.Unix(0, 0)}
+		b = e.append(b, before, 0)
+		before = e
+	}
+	_, err := parseBlock(blockOf(b, maxPaths/maxPath+1))
+	require.ErrorIs(t, err, fault.ErrCorrupt)
+	require.ErrorContains(t, err, "its paths take more than")
+}
+
+// blockOf returns the arguments of parseBlock for a block of n members that TestBlockPaths makes.
+func blockOf(contents []byte, n int) (stored []byte, k *block, next string, end int64) {
+	stored = deflate(contents)
+	return stored, &block{first: strings.Repeat("n/", maxPath/2-8) + strings.Repeat("0", 16), length: int64(len(contents)), count: int64(n), sum: crcOf(stored)}, "", 1 << 20
+}

@@ -273,7 +273,7 @@ func parseBlock(stored []byte, k *block, next string, end int64) ([]Entry, error
 	}
 	s := scanner{b: b}
 	list := make([]Entry, 0, min(k.count, 1024)) // a claim
-	file := int64(0)
+	file, paths := int64(0), 0
 	for len(s.b) > 0 {
 		e, before := Entry{}, ""
 		seconds := int64(0)
@@ -281,6 +281,9 @@ func parseBlock(stored []byte, k *block, next string, end int64) ([]Entry, error
 			before, seconds = list[n-1].Path, list[n-1].Modified.Unix()
 		}
 		e.Path = s.path(before)
+		if paths += len(e.Path); paths > maxPaths {
+			return nil, corrupt("block of the index at byte %d: its paths take more than %d bytes", k.off, maxPaths)
+		}
 		var flags byte
 		if head := s.bytes(2); !s.bad {
 			e.Kind, flags = Kind(head[0]), head[1]

@@ -18,7 +18,8 @@ import (
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
-// keptBlocks is the number of decoded blocks of the index that a volume keeps, each of about 100 kB.
+// keptBlocks is the number of decoded blocks of the index that a volume keeps, each of about 100 kB, and of 64 MiB if its paths are as
+// long as they may be.
 const keptBlocks = 4
 
 // maxLinks is the number of symbolic links that a path may lead over.

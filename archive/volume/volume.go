@@ -35,6 +35,7 @@ const (
 	modeBits  = 0o7777                // of st_mode
 	maxBlock  = 1 << 20               // bytes of a block's contents
 	maxFirsts = 64 << 20              // bytes of the paths in the top level, which can be a thousandth as long
+	maxPaths  = 64 << 20              // bytes of the paths in a block
 	tailLen   = 64 << 10              // in which the trailer is looked for
 	frontLen  = 2 * unit              // of the global header
 	nanos     = 1_000_000_000         // of a second
