@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/archive/volume"
@@ -35,6 +36,14 @@ type openVolume struct {
 
 // Close implements io.Closer for the pool.
 func (v *openVolume) Close() error { return errors.Join(v.Volume.Close(), v.file.Close()) }
+
+// filed returns the time of the volume's file, the zero time for one at a URL.
+func (v *openVolume) filed() time.Time {
+	if v.file.Stat == nil {
+		return time.Time{}
+	}
+	return v.file.Stat.ModTime()
+}
 
 type volumeItem = kept.Item[string, *openVolume]
 

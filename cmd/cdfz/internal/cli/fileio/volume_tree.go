@@ -116,7 +116,7 @@ func (v *Volumes) Tree(ctx context.Context, asOf time.Time) (*treefile.Tree, err
 	var trees []*treefile.Tree
 	seen := map[string]bool{}
 	for _, i := range slices.Backward(v.list) {
-		if !asOf.IsZero() && i.Value.Packed().After(asOf) || seen[seriesOf(i.Key)] {
+		if !asOf.IsZero() && v.packed(i).After(asOf) || seen[seriesOf(i.Key)] {
 			continue
 		}
 		e, err := i.Value.Lookup(ctx, treefile.Name)

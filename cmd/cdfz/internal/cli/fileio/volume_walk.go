@@ -8,6 +8,7 @@ import (
 	"iter"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -72,15 +73,21 @@ func (f *Finder) membersIn(ctx context.Context, files []File, under string, pred
 			failed(terminal.ShowName(j.Name), err)
 			continue
 		}
-		if !f.AsOf.IsZero() && i.Value.Packed().After(f.AsOf) {
-			skipped++
-			f.skip(j.Name, "packed at "+i.Value.Packed().UTC().Format(time.RFC3339))
-			n.volumes.Release(i)
-			continue
-		}
 		group.list, byItem[i] = append(group.list, i), j
 	}
 	group.sort()
+	if !f.AsOf.IsZero() {
+		group.list = slices.DeleteFunc(group.list, func(i *volumeItem) bool {
+			at := group.packed(i)
+			if !at.After(f.AsOf) {
+				return false
+			}
+			skipped++
+			f.skip(byItem[i].Name, "packed at "+at.UTC().Format(time.RFC3339))
+			n.volumes.Release(i)
+			return true
+		})
+	}
 	for _, i := range group.list {
 		sources = append(sources, &membersOf{f: f, in: group, item: i, file: byItem[i], under: under, pred: pred, current: f.Current})
 	}

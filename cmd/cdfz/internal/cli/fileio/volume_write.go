@@ -36,8 +36,8 @@ func (n *Inputs) CopyVolume(ctx context.Context, name string, dst *Sink, damaged
 	defer n.volumes.Release(i)
 	v := i.Value
 	packed := v.Packed()
-	if packed.IsZero() && v.file.Stat != nil { // the time is lost
-		packed = v.file.Stat.ModTime()
+	if packed.IsZero() { // the time is lost
+		packed = v.filed()
 	}
 	n.Uses(name)
 	w := volume.NewWriter(CtxWriter{Ctx: ctx, W: dst}, packed)

@@ -25,6 +25,8 @@ type Volumes struct {
 	n    *Inputs
 	list []*volumeItem
 	all  []string // names of all files that are named like volumes, without their folder
+
+	lost map[*volumeItem]time.Time // times of packing that are lost, as sort takes them
 }
 
 // OpenVolumes opens the volumes in a folder, or with a prefix of a store. Other files are passed over, and a folder that
@@ -84,12 +86,41 @@ func (n *Inputs) openVolumes(ctx context.Context, dir string, names []string, fa
 	return v, nil
 }
 
-// sort orders the volumes by the time of packing, and then by name.
+// sort orders the volumes by the time of packing, and then by name. Where the time of one is lost with its end, it is taken for that
+// of the volume before it in its series, which one run after the other writes; else for that of the next one, or else for that of its
+// file, which a copy may have changed.
 func (v *Volumes) sort() {
-	slices.SortStableFunc(v.list, func(a, b *volumeItem) int {
-		// Volume 10000.tar follows 9999.tar.
-		return cmp.Or(a.Value.Packed().Compare(b.Value.Packed()), cmp.Compare(len(a.Key), len(b.Key)), cmp.Compare(a.Key, b.Key))
-	})
+	byName := func(a, b *volumeItem) int {
+		return cmp.Or(cmp.Compare(len(a.Key), len(b.Key)), cmp.Compare(a.Key, b.Key)) // volume 10000.tar follows 9999.tar
+	}
+	slices.SortFunc(v.list, byName)
+	v.lost = map[*volumeItem]time.Time{}
+	for n, i := range v.list {
+		if !i.Value.Packed().IsZero() {
+			continue
+		}
+		known := func(o *volumeItem) bool { return !o.Value.Packed().IsZero() && seriesOf(o.Key) == seriesOf(i.Key) }
+		at := i.Value.filed()
+		if k := slices.IndexFunc(v.list[n:], known); k >= 0 {
+			at = v.list[n+k].Value.Packed()
+		}
+		for _, o := range slices.Backward(v.list[:n]) {
+			if known(o) {
+				at = o.Value.Packed()
+				break
+			}
+		}
+		v.lost[i] = at
+	}
+	slices.SortStableFunc(v.list, func(a, b *volumeItem) int { return cmp.Or(v.packed(a).Compare(v.packed(b)), byName(a, b)) })
+}
+
+// packed returns when a volume was packed, as sort takes it.
+func (v *Volumes) packed(i *volumeItem) time.Time {
+	if at, ok := v.lost[i]; ok {
+		return at
+	}
+	return i.Value.Packed()
 }
 
 // Packed returns when the last of the volumes was packed, the zero time for none.
@@ -97,7 +128,7 @@ func (v *Volumes) Packed() time.Time {
 	if len(v.list) == 0 {
 		return time.Time{}
 	}
-	return v.list[len(v.list)-1].Value.Packed()
+	return v.packed(v.list[len(v.list)-1])
 }
 
 // Names returns the names of all files that are named like volumes.
