@@ -130,10 +130,18 @@ func New(ctx context.Context, run *cli.Run, o Options) (*Writer, error) {
 			return nil, err
 		}
 	}
-	if w.o.Time.IsZero() { // later than all others, even if the clock was put back
-		if w.o.Time = time.Now(); w.Earlier.Packed().After(w.o.Time) {
-			w.o.Time = w.Earlier.Packed()
+	// What is packed now is the current state: its time is later than that of all others, even if the clock was put back. Shards and
+	// runs that are repeated may have a time that others have, too.
+	last := w.Earlier.Packed()
+	switch {
+	case w.o.Time.IsZero():
+		if w.o.Time = time.Now(); w.o.Time.Unix() <= last.Unix() {
+			w.o.Time = time.Unix(last.Unix()+1, 0)
 		}
+	case w.o.Time.Unix() < last.Unix():
+		w.Earlier.Close()
+		w.end()
+		return nil, terminal.Lasting(fmt.Errorf("the time of packing is before that of a volume there, %s: its states would stay the current ones", last.UTC().Format(time.RFC3339)))
 	}
 	for _, name := range w.Earlier.Names() {
 		if n, ok := w.numberOf(name); ok && n >= w.next {
