@@ -12,7 +12,9 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/archive/volume"
@@ -153,6 +155,31 @@ func TestPackTwoRuns(t *testing.T) {
 			require.NoError(t, err, "%s", out)
 		})
 	}
+}
+
+// TestPackUnconditional writes a volume into a store that ignores conditions, while another run writes one of its name.
+func TestPackUnconditional(t *testing.T) {
+	s := newBucket(t)
+	_, err := trees.Write("data", 3)
+	require.NoError(t, err)
+	looked := 0
+	s.set(func(w http.ResponseWriter, r *http.Request) bool {
+		r.Header.Del("If-None-Match")
+		if r.Method != http.MethodHead {
+			return false
+		}
+		s.next.ServeHTTP(w, r)
+		if looked++; looked == 1 { // when the volume begins
+			b := "another volume"
+			_, err := s.back.PutObject("bucket", "vol/0001.tar", map[string]string{"Last-Modified": time.Now().UTC().Format(http.TimeFormat)}, strings.NewReader(b), int64(len(b)), nil)
+			assert.NoError(t, err)
+		}
+		return true
+	})
+	code, _, errs := s.run("pack", "-o", "s3://bucket/vol/", "data")
+	require.Equal(t, 1, code, errs)
+	require.Contains(t, errs, "another run has written a volume of this name meanwhile")
+	require.Equal(t, "another volume", string(object(t, s, "vol/0001.tar")))
 }
 
 // TestPackOvertaken lets another run write a volume into a store while one of the same name is on its way there: it stays, the run

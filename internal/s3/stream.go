@@ -116,6 +116,9 @@ func (w *Writer) Commit(ctx context.Context) error {
 
 func (w *Writer) commit(ctx context.Context) error {
 	if w.id == "" {
+		if err := w.u.missing(ctx); err != nil {
+			return err
+		}
 		return w.u.apart(ctx, func() error { return w.u.whole(ctx, bytes.NewReader(w.buf), w.size) })
 	}
 	if len(w.buf) > 0 {
@@ -124,6 +127,10 @@ func (w *Writer) commit(ctx context.Context) error {
 		}
 	}
 	if err := w.g.Wait(); err != nil {
+		return err
+	}
+	// Since the object was begun, another run may have written it, and not all stores obey the condition of the request.
+	if err := w.u.missing(ctx); err != nil {
 		return err
 	}
 	parts := make([]minio.CompletePart, len(w.done))
