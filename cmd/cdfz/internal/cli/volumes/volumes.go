@@ -33,7 +33,7 @@ type Writer struct {
 	Earlier *fileio.Volumes
 	// Complete, if not nil, is called with the path or the URL of each volume that is complete.
 	Complete func(name string)
-	Sum      Sum // of complete volumes; members are those of the open one, too
+	Sum      Sum // of complete volumes
 	// Unprotected is set once the parity of a volume is wanted and is not there.
 	Unprotected error
 
@@ -257,7 +257,6 @@ func (o *Writer) Add(ctx context.Context, m *Member) error {
 			return err
 		}
 		a.in = o.begun
-		o.Sum.Members++
 	}
 	if m.Kind == volume.Folder { // it is the last of above
 		o.last = m.Path
@@ -301,7 +300,6 @@ func (o *Writer) linkOf(m *Member) *volume.Entry {
 func (o *Writer) added(path string, err error) error {
 	if err == nil {
 		o.last = path
-		o.Sum.Members++
 	}
 	return err
 }
@@ -372,6 +370,7 @@ func (o *Writer) Finish(ctx context.Context) error {
 	}
 	o.w, o.sink = nil, nil
 	clear(o.first)
+	o.Sum.Members += members
 	o.Sum.Volumes++
 	o.Sum.Size += size
 	switch {
