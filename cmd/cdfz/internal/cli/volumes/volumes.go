@@ -237,7 +237,7 @@ func (o *Writer) Add(ctx context.Context, m *Member) error {
 		o.leave(m.Path)
 	}
 	adds := o.linkOf(m)
-	full := o.w != nil && o.o.Size > 0 && o.w.Size(adds) > o.o.Size && o.w.Members() > 0
+	full := o.w != nil && o.o.Size > 0 && o.sizeWith(o.w, adds) > o.o.Size && o.w.Members() > 0
 	if full || o.w != nil && o.last != "" && volume.Compare(o.last, m.Path) >= 0 {
 		if err := o.Finish(ctx); err != nil {
 			return err
@@ -245,7 +245,7 @@ func (o *Writer) Add(ctx context.Context, m *Member) error {
 		adds = m.Entry
 	}
 	if o.w == nil {
-		if err := o.begin(ctx); err != nil {
+		if err := o.begin(ctx, m.Entry); err != nil {
 			return err
 		}
 	}
@@ -287,6 +287,21 @@ func (o *Writer) Add(ctx context.Context, m *Member) error {
 	return o.added(m.Path, err)
 }
 
+// sizeWith returns the greatest number of bytes that a volume has with a member, and with the folders above it that it does not
+// have yet.
+func (o *Writer) sizeWith(w *volume.Writer, e *volume.Entry) int64 {
+	n := w.Size(nil)
+	if e != nil && e.Kind != volume.Folder { // a folder is the last of above
+		n = w.Size(e)
+	}
+	for _, a := range o.above {
+		if w != o.w || a.in != o.begun {
+			n += w.Size(a.Entry) - w.Size(nil)
+		}
+	}
+	return n
+}
+
 // linkOf returns the hard link that a member is in the open volume, or the member itself.
 func (o *Writer) linkOf(m *Member) *volume.Entry {
 	for _, key := range m.Common {
@@ -304,8 +319,8 @@ func (o *Writer) added(path string, err error) error {
 	return err
 }
 
-// begin begins a volume.
-func (o *Writer) begin(ctx context.Context) (err error) {
+// begin begins a volume, whose first member may have more bytes than volumes should.
+func (o *Writer) begin(ctx context.Context, first *volume.Entry) (err error) {
 	dest := o.run.Dest.Name
 	o.name = dest
 	if o.run.Dest.IsDir() {
@@ -318,8 +333,14 @@ func (o *Writer) begin(ctx context.Context) (err error) {
 	}
 	switch {
 	case s3.IsURL(o.name):
+		most := o.o.Size
+		if most > 0 { // the length of parts follows from it, and their number is limited
+			empty := volume.NewWriter(io.Discard, o.o.Time)
+			most = max(most, o.sizeWith(empty, first))
+			empty.Abort()
+		}
 		var w *fileio.Object
-		if w, err = fileio.NewObject(ctx, o.name, o.o.Size); err == nil {
+		if w, err = fileio.NewObject(ctx, o.name, most); err == nil {
 			o.sink = w
 		}
 	default:
@@ -353,7 +374,7 @@ func (o *Writer) Finish(ctx context.Context) error {
 		if o.begun > 0 || o.run.Dest.IsDir() {
 			return nil
 		}
-		if err := o.begin(ctx); err != nil {
+		if err := o.begin(ctx, nil); err != nil {
 			return err
 		}
 	}

@@ -32,3 +32,30 @@ func TestNotReadBack(t *testing.T) {
 	require.False(t, u.committed)
 	require.True(t, u.aborted)
 }
+
+// TestSizes checks that the folders above a member count for the length that a volume has with it.
+func TestSizes(t *testing.T) {
+	u := new(unreadable)
+	o := &Writer{w: volume.NewWriter(u, time.Unix(0, 0)), begun: 1}
+	member := &volume.Entry{Kind: volume.File, Size: 1000}
+	for path := "d"; len(path) < 100; path += "/d" {
+		o.Enter(&volume.Entry{Path: path, Kind: volume.Folder})
+		member.Path = path + "/f"
+	}
+	alone, with := o.w.Size(member), o.sizeWith(o.w, member)
+	require.Equal(t, with, o.sizeWith(volume.NewWriter(u, time.Unix(0, 0)), member))
+	for _, a := range o.above {
+		require.NoError(t, o.w.Add(a.Entry, nil))
+		a.in = 1
+	}
+	require.NoError(t, o.w.Add(member, zeros{}))
+	n, err := o.w.Finish()
+	require.NoError(t, err)
+	require.Greater(t, n, alone)
+	require.LessOrEqual(t, n, with)
+}
+
+// zeros are contents.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { return len(p), nil }
