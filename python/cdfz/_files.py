@@ -7,7 +7,8 @@ import os
 from ._shared import Shared
 
 LIMIT = 128                                    # descriptors, unless xarray has another file_cache_maxsize
-TAIL = 128                                     # bytes at the end of an archive that depend on all others
+TAIL = 128                                     # bytes at the end of an archive or a trailer that depend on all others
+ZEROS = 64 << 10                               # a volume has its trailer before zeros
 
 
 class Descriptors(Shared):
@@ -92,8 +93,8 @@ descriptors = Descriptors(LIMIT)
 class File:
     """A file by its name, which is opened again when it is needed. It is safe for concurrent use and can be pickled.
 
-    It knows its file by the length and the last bytes, which have checksums of all the others in an archive. If the name
-    leads to another file when it is opened again, that is an error.
+    It knows its file by the length and the last bytes before any zeros. In an archive, these have checksums of all the others, in a
+    volume of its index. If the name leads to another file when it is opened again, that is an error.
     """
 
     key = None                                 # for __del__, if the file cannot be opened
@@ -114,7 +115,10 @@ class File:
         fd = os.open(self.name, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
         try:
             size = os.fstat(fd).st_size
-            found = size, os.pread(fd, TAIL, max(0, size - TAIL))
+            last = os.pread(fd, TAIL, max(0, size - TAIL))
+            if last and last[-1] == 0:
+                last = os.pread(fd, ZEROS, max(0, size - ZEROS)).rstrip(b"\0")[-TAIL:]
+            found = size, last
             if self.identity not in (None, found):
                 raise OSError(errno.ESTALE, "the file was replaced since it was opened", self.name)
             self.identity = found

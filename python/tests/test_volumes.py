@@ -50,6 +50,32 @@ class Volumes(unittest.TestCase):
             with self.assertRaises(FileNotFoundError):
                 cdfz.open(self.tar + "/" + name)
 
+    def test_replaced(self):
+        """A volume of the same length in the place of another one is an error for those that opened the first."""
+        dir = pathlib.Path(self.tmp.name, "replaced")
+        for n in 0, 1:                         # images that differ in a value, stored as they are
+            (dir / f"arch{n}").mkdir(parents=True)
+            image = dir / f"{n}.nc"
+            image.write_bytes(self.image[:-5] + bytes([n]) + self.image[-4:])
+            cdfz.archive(image, dir / f"arch{n}/x.nc.cdfz", "-F", "*,2,4")
+            os.utime(dir / f"arch{n}/x.nc.cdfz", (1, 1))
+            os.utime(dir / f"arch{n}", (1, 1))
+            subprocess.run(["cdfz", "pack", "-q", "--time", "2026-01-01T00:00:00Z", "-o", f"{n}.tar", f"arch{n}/"], cwd=dir, check=True)
+        self.assertEqual((dir / "0.tar").stat().st_size, (dir / "1.tar").stat().st_size)
+        name = str(dir / "0.tar/x.nc.cdfz")
+        first = cdfz.Archive(name)
+        text = pickle.dumps(first)
+        os.replace(dir / "1.tar", dir / "0.tar")
+        second = cdfz.Archive(name)
+        size = len(self.image)
+        self.assertEqual([0, 1], [a.image(size - 5, 1)[0] for a in (first, second)])
+        first.close()
+        second.close()
+        self.assertEqual(1, second.image(size - 5, 1)[0])
+        for read in (lambda: first.image(size - 5, 1), lambda: pickle.loads(text)):
+            with self.assertRaisesRegex(OSError, "replaced since it was opened"):
+                read()
+
     def test_all(self):
         v = _volumes.Volume(named(self.tar))
         self.assertGreater(len(v.blocks), 1)
