@@ -13,6 +13,8 @@ from ._errors import ArchiveError
 from ._netcdf import DTYPES
 from ._permutation import Permutation
 
+RUN = 1 << 20                                  # bytes that are read at once for fewer that are selected
+
 
 class Selection(Permutation):
     """Reads values by indices and slices."""
@@ -57,7 +59,10 @@ class Selection(Permutation):
         """Returns the values at the indices of all ranges or lists, one per dimension."""
         v, blocked = self.header.vars[number], self.blocked().get(number)
         dtype = np.dtype(DTYPES[v.type])
-        if isinstance(blocked, tuple) or blocked is None or not picks:
+        if blocked is None:
+            with during(""):
+                return self.unblocked(v, picks)
+        if isinstance(blocked, tuple) or not picks:
             if not all(len(p) for p in picks):
                 return np.empty([len(p) for p in picks], dtype)
             with during(""):
@@ -107,26 +112,44 @@ class Selection(Permutation):
             return self._blocked
 
     def small(self, v, blocked):
-        """Returns all values of a variable that is not blocked, pooled, or a scalar."""
+        """Returns all values of a variable that is pooled, or a scalar with a block."""
         dtype = np.dtype(DTYPES[v.type])
-        n = math.prod(v.shape)
-        if isinstance(blocked, tuple):
-            pool, at = blocked
-            return self.raw(pool, at, n * dtype.itemsize).view(dtype).reshape(v.shape)
-        if blocked is not None:
-            return self.raw(blocked, 0, blocked["bytes"]).view(dtype).reshape(v.shape)
-        size, length = self.plan["image"]["size"], dtype.itemsize * n
-        need(length <= max(size, 1 << 26) + dtype.itemsize * 65536, f"variable of {length} bytes beyond the end of the file")
-        out = np.zeros(length, np.uint8)       # zeros beyond the end of the image
-        records = v.shape[0] if v.record and v.shape else 1
-        one = length // records if records else 0
-        for r in range(records if one else 0):
-            off = v.begin + r * self.header.recsize
-            have = max(0, min(one, size - off))
-            if not have:
+        pool, at = blocked if isinstance(blocked, tuple) else (blocked, 0)
+        return self.raw(pool, at, math.prod(v.shape) * dtype.itemsize).view(dtype).reshape(v.shape)
+
+    def unblocked(self, v, picks):
+        """Returns values of a variable that is not blocked. The header of a file that was cut off promises more than there
+        is, so only what is selected takes memory, and beyond the end of the image are zeros."""
+        dtype, n, size = np.dtype(DTYPES[v.type]), v.shape, self.plan["image"]["size"]
+        out = np.zeros([len(p) for p in picks], dtype)
+        if out.size == 0:
+            return out
+        strides = [dtype.itemsize * math.prod(n[i + 1:]) for i in range(len(n))]
+        records = bool(v.record and n)
+        if records:
+            strides[0] = self.header.recsize
+        ends = [(min(p[0], p[-1]), max(p[0], p[-1])) if isinstance(p, range) else (min(p), max(p)) for p in picks]
+        for j in range(records, len(n) + 1):   # the bytes between the first and the last one along the dimensions from j on
+            length = dtype.itemsize + sum((hi - lo) * s for (lo, hi), s in zip(ends[j:], strides[j:]))
+            if length <= max(RUN, 2 * dtype.itemsize * math.prod(len(p) for p in picks[j:])):
                 break
-            out[r * one:r * one + have] = self.image(off, have)
-        return out.view(dtype).reshape(v.shape)
+        begin = v.begin + sum(lo * s for (lo, _), s in zip(ends[j:], strides[j:]))
+        outer = [list(enumerate(p)) for p in picks[:j]]
+        if outer:
+            outer[0] = [(k, i) for k, i in outer[0] if begin + i * strides[0] < size]
+        for at in itertools.product(*outer):
+            off = begin + sum(i * s for (_, i), s in zip(at, strides))
+            have = min(length, size - off)
+            if have <= 0:
+                continue
+            run = np.zeros(length, np.uint8)
+            run[:have] = self.image(off, have)
+            values = np.lib.stride_tricks.as_strided(run.view(dtype), [hi - lo + 1 for lo, hi in ends[j:]], strides[j:])
+            for axis, (p, (lo, _)) in enumerate(zip(picks[j:], ends[j:])):
+                p = range(p.start - lo, p.stop - lo, p.step) if isinstance(p, range) else [i - lo for i in p]
+                values = values[(slice(None),) * axis + (evenly(p),)]
+            out[tuple(k for k, _ in at)] = values
+        return out
 
 
 def span_of(picks, inner, size):

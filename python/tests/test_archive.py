@@ -125,6 +125,37 @@ class Reading(unittest.TestCase):
                                               sorted(rnd.sample(range(n), min(n, 5)))))
                     xarray.testing.assert_identical(v.isel(at), d[k].isel(at).load())
 
+    def test_cut(self):
+        """Variables of files that were cut off: what there is, and zeros beyond the end. Selections take little memory."""
+        for number, (kind, shape, records) in enumerate(((b"\1", [6, 5, 7], 0), (b"\1", [0, 5, 7], 6), (b"\5", [6, 1 << 16, 1 << 12], 0), (b"\5", [0, 1 << 16, 1 << 12], 6))):
+            name = os.path.join(self.dir.name, f"cut{number}.nc")
+            word = struct.Struct(">q" if kind == b"\5" else ">i").pack
+            tag = struct.Struct(">i").pack
+            bytes_ = 4 * (shape[1] * shape[2] if records else shape[0] * shape[1] * shape[2])
+            head = b"CDF" + kind + word(records) + tag(10) + word(3)
+            for i, n in enumerate(shape):
+                head += word(1) + b"xyz"[i:i + 1] + bytes(3) + word(n)
+            head += bytes(4) + word(0) + tag(11) + word(1) + word(1) + b"v" + bytes(3) + word(3) + b"".join(map(word, range(3)))
+            head += bytes(4) + word(0) + tag(5) + word(bytes_)
+            begin = len(head) + len(word(0))
+            values = np.arange(1, 100, dtype=">f4")
+            pathlib.Path(name).write_bytes(head + word(begin) + values.tobytes() + b"\1\2")
+            cdfz.archive(name)
+            full = [records or shape[0], *shape[1:]]
+            last = np.frombuffer(b"\1\2\0\0", ">f4")[0]
+            flat = lambda i: values[i] if i < 99 else last if i == 99 else 0
+            want = lambda x, y, z: flat((x * full[1] + y) * full[2] + z)
+            with self.subTest(kind=kind, records=records), mock.patch("cdfz._selection.RUN", 64):
+                a = cdfz.Archive(name + ".cdfz")
+                for key in ((0, 0, 0), (slice(None), 1, [3, 0, 3]), (5, slice(4, 0, -2), slice(6, 1, -1)), (slice(0, 6, 5), [4, 0], 6),
+                            ([2, 2], slice(0, 5), slice(0, 7, 3)), (-1, -1, -1), (0, 0, slice(0, 0)), (slice(0, 4), slice(0, 5), slice(0, 7)), (0, slice(0, 60, 15))):
+                    key += (slice(None, 7),) * (3 - len(key))
+                    picks = [range(*k.indices(m)) if isinstance(k, slice) else [i % m for i in np.atleast_1d(k)] for k, m in zip(key, full)]
+                    found = np.reshape([want(x, y, z) for x in picks[0] for y in picks[1] for z in picks[2]], [len(p) for p in picks])
+                    np.testing.assert_array_equal(found.reshape(a.read(0, key).shape), a.read(0, key), str(key))
+                with xarray.open_dataset(name + ".cdfz", engine=CdfzBackend) as d:
+                    self.assertEqual(1, d.v[0, 0, 0])
+
     def test_file(self):
         import netCDF4
         import scipy.io
