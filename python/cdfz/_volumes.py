@@ -12,6 +12,7 @@ from ._errors import ArchiveDamaged, ArchiveUnsupported
 from ._shared import Shared
 
 UNIT, TAIL, LONGEST, BLOCK, MOST_FIRSTS = 512, 64 << 10, 8192, 1 << 20, 1 << 26
+MOST_LINKS, MOST_PARTS = 40, 8192              # that a path may lead over, as in other readers: each part may cost a block
 KEPT = 16                                      # volumes whose top level is kept
 LINE = re.compile(rb"cdfz volume 1 index (\w{16}) top (\w{16}) (\w{16}) (\w{8}) members (\w{16}) packed \w{16} (\w{8})\n")
 
@@ -148,8 +149,8 @@ class Volume:
 
     def resolve(self, path):
         """Returns offset and length of the file that a path leads to, over links."""
-        done, rest = b"", path
-        for _ in range(40 * LONGEST):          # links may lead to themselves
+        done, rest, links = b"", path, 0
+        for _ in range(MOST_PARTS):
             part, _, after = rest.partition(b"/")
             at = os.path.normpath(os.path.join(done, part))
             if at == b".." or at.startswith((b"../", b"/")):
@@ -167,8 +168,8 @@ class Volume:
                     self.need(first and first[1] == "0", "a hard link")
                     return first[2:4]
                 if e[1] == "2":
-                    rest = e[4] + (b"/" + after if after else b"")
-                    if rest.startswith(b"/"):
+                    rest, links = e[4] + (b"/" + after if after else b""), links + 1
+                    if links > MOST_LINKS or rest.startswith(b"/"):
                         return None
                 elif not after:
                     return e[2:4] if e[1] == "0" else None

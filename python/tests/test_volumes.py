@@ -28,6 +28,10 @@ class Volumes(unittest.TestCase):
         os.symlink("1987", dir / "arch/latest")
         os.symlink("loop", dir / "arch/loop")
         os.symlink("/etc/passwd", dir / "arch/out")
+        os.symlink("1987/../" * 100 + "loops", dir / "arch/loops")
+        os.symlink("1987", dir / "arch/link1")
+        for i in range(2, 42):
+            os.symlink(f"link{i - 1}", dir / f"arch/link{i}")
         (dir / "arch/many").mkdir()
         for i in range(3000):                  # several blocks of the index
             (dir / f"arch/many/{i:04}").touch()
@@ -49,6 +53,19 @@ class Volumes(unittest.TestCase):
         for name in "none", "1987", "loop", "out", "1987/none", "../x", "latest":
             with self.assertRaises(FileNotFoundError):
                 cdfz.open(self.tar + "/" + name)
+
+    def test_links(self):
+        """A path may lead over 40 links, and finding each part may cost decoding a block."""
+        v, asked = _volumes.Volume(named(self.tar)), []
+        find = v.find
+        v.find = lambda path: asked.append(path) or find(path)
+        self.assertIsNotNone(v.resolve(b"link40/tas.nc.cdfz"))
+        self.assertIsNone(v.resolve(b"link41/tas.nc.cdfz"))
+        asked.clear()
+        self.assertIsNone(v.resolve(b"loop"))
+        self.assertLessEqual(len(asked), 41)
+        self.assertIsNone(v.resolve(b"loops"))
+        self.assertLessEqual(len(asked), 8300)
 
     def test_replaced(self):
         """A volume of the same length in the place of another one is an error for those that opened the first."""
