@@ -8,6 +8,7 @@ import bisect
 import collections
 import concurrent.futures
 import contextlib
+import errno
 import hashlib
 import os
 import re
@@ -128,19 +129,28 @@ def sample(a, dim, like):
 
 class Joined:
     """Joined archives, with what the engine of xarray needs of an Archive. It is safe for concurrent use and
-    can be pickled. block_cache: as for Archive, divided among the archives."""
+    can be pickled. block_cache: as for Archive, divided among the archives.
 
-    def __init__(self, what, block_cache=None):
-        self.args = os.fspath(what), block_cache
+    identity: of another object, what tells its files from others: the SHA-256 of the description, and those of archives that have
+    none there. Files that were replaced since are an error.
+    """
+
+    def __init__(self, what, block_cache=None, identity=(None, {})):
+        name = os.fspath(what)
+        self.args = name if "://" in name else os.path.abspath(name), block_cache
         self.share = None if block_cache is None else block_cache // OPEN
         self.source = source(self.args[0])
         try:
             size = self.source.size
             if size > LONGEST:
                 raise ArchiveUnsupported(f"{self.args[0]}: expected at most {LONGEST} bytes of NcML, found {size}")
-            self.desc = Description(self.args[0], bytes(self.source.read(0, size)))
+            text = bytes(self.source.read(0, size))
         finally:
             self.source.close()
+        sha256 = hashlib.sha256(text).hexdigest()
+        if identity[0] not in (None, sha256):
+            raise OSError(errno.ESTALE, "the file was replaced since it was opened", self.args[0])
+        self.identity, self.desc = (sha256, dict(identity[1])), Description(self.args[0], text)
         self.lock, self.idle = threading.Lock(), collections.OrderedDict()
         self.first = self.header = None
         try:
@@ -194,8 +204,9 @@ class Joined:
         m = self.desc.members[i]
         a = Archive(located(self.args[0], m.location), self.share)
         try:
-            if m.size not in (None, a.manifest["size"]) or m.sha256 not in (None, a.manifest["sha256"]):
-                self.differs(i, "it was replaced since it was joined")
+            sha256 = m.sha256 or self.identity[1].setdefault(i, a.manifest["sha256"])
+            if m.size not in (None, a.manifest["size"]) or sha256 != a.manifest["sha256"]:
+                self.differs(i, "it was replaced since it was joined or opened")
             if m.sha256 is None and m.sample is not None and m.sample != sample(a, self.desc.dim.encode(), m.sample):
                 self.differs(i, "it was replaced since it was joined")  # a classic file then, and archived since
             if first is not None:
@@ -323,7 +334,7 @@ class Joined:
             a.close()
 
     def __reduce__(self):
-        return type(self), self.args
+        return type(self), (*self.args, (self.identity[0], dict(self.identity[1])))
 
 
 MEANING = {b"units", b"calendar", b"_FillValue", b"missing_value", b"scale_factor", b"add_offset", b"_Unsigned"}

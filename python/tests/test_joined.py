@@ -4,6 +4,7 @@ import os
 import pathlib
 import pickle
 import re
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -99,6 +100,33 @@ class Joining(unittest.TestCase):
         pathlib.Path(self.dir, "wrong.ncml").write_text(AGG.replace('"t"', '"time"') + '<netcdf location="0.nc"/><netcdf location="other.nc"/>' + END)
         with self.assertRaisesRegex(ArchiveUnsupported, "other.nc does not fit: its variables differ"):
             Joined(os.path.join(self.dir, "wrong.ncml"))
+
+    def test_reopened(self):
+        """A dataset is of the files that it was opened with, wherever the program is now, or an error."""
+        self.join("again.ncml", "0.nc.cdfz", "1.nc.cdfz")
+        pathlib.Path(self.dir, "plain.ncml").write_text(AGG.replace('"t"', '"time"') + '<netcdf location="4.nc"/><netcdf location="5.nc"/>' + END)
+        for name in "4.nc.cdfz", "5.nc.cdfz":  # of which the description says nothing
+            shutil.copyfile(os.path.join(self.dir, "1.nc.cdfz"), os.path.join(self.dir, name))
+        before = os.getcwd()
+        try:
+            os.chdir(self.dir)
+            sets = [xarray.open_dataset(name, engine=CdfzBackend, decode_cf=False) for name in ("again.ncml", "plain.ncml")]
+            texts = [pickle.dumps(d) for d in sets]
+            os.chdir("/")
+            for d in *sets, *map(pickle.loads, texts):
+                np.testing.assert_array_equal(self.want.tas[9], d.tas[-1])
+        finally:
+            os.chdir(before)
+        self.join("again.ncml", "1.nc.cdfz", "2.nc.cdfz")
+        with self.assertRaisesRegex(OSError, "replaced since it was opened.*again.ncml"):
+            pickle.loads(texts[0])
+        self.part("6.nc", self.want.isel(time=slice(10, 11)))
+        os.replace(os.path.join(self.dir, "6.nc.cdfz"), os.path.join(self.dir, "5.nc.cdfz"))
+        texts[1] = pickle.dumps(sets[1])
+        sets[1].close()
+        for read in (lambda: sets[1].tas.values, lambda: pickle.loads(texts[1]).tas.values):
+            with self.assertRaisesRegex(OSError, "replaced since"):
+                read()
 
     def test_sample(self):
         """Classic members that were archived later are compared by their sample."""
