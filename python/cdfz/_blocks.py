@@ -2,7 +2,6 @@
 import collections
 import itertools
 import struct
-import threading
 import zlib
 
 import numpy as np
@@ -24,9 +23,10 @@ class Blocks(Plan):
     _owners = itertools.count()
 
     def __init__(self, source, block_cache):
+        super().__init__()
         self.source, self.size, self._block_cache = source, source.size, block_cache
         self._cache, self._owner = _cache.shared if block_cache is None else _cache.Cache(block_cache), next(self._owners)
-        self._lock, self._pages, self._touched = threading.Lock(), collections.OrderedDict(), collections.OrderedDict()
+        self._pages, self._touched = collections.OrderedDict(), collections.OrderedDict()
 
     def __del__(self):
         if "_owner" in self.__dict__:

@@ -90,6 +90,17 @@ class Descriptors(Shared):
 descriptors = Descriptors(LIMIT)
 
 
+def pread(fd, off, n):
+    """Returns n bytes, or those up to the end of the file."""
+    out = os.pread(fd, n, off)
+    while len(out) < n:
+        more = os.pread(fd, n - len(out), off + len(out))
+        if not more:
+            break
+        out += more
+    return out
+
+
 class File:
     """A file by its name, which is opened again when it is needed. It is safe for concurrent use and can be pickled.
 
@@ -129,13 +140,7 @@ class File:
 
     def read(self, off, n):
         with descriptors.lend(self.key, self._open) as fd:
-            out = os.pread(fd, n, off)
-            while len(out) < n:
-                more = os.pread(fd, n - len(out), off + len(out))
-                if not more:
-                    break
-                out += more
-        return out
+            return pread(fd, off, n)
 
     def close(self):
         """Closes the descriptor, also for other objects of the same file. Reading opens the file again."""

@@ -12,7 +12,6 @@ import errno
 import hashlib
 import os
 import re
-import threading
 import urllib.parse
 import xml.parsers.expat
 
@@ -22,6 +21,7 @@ from . import _times
 from ._archive import Archive
 from ._errors import ArchiveDamaged, ArchiveUnsupported
 from ._netcdf import DTYPES
+from ._shared import Forked
 from ._sources import source
 
 NCML = tuple(s + "://www.unidata.ucar.edu/namespaces/netcdf/ncml-2.2" for s in ("http", "https"))
@@ -127,7 +127,7 @@ def sample(a, dim, like):
     return f"{pieces}:{sum_.hexdigest()[:32]}"
 
 
-class Joined:
+class Joined(Forked):
     """Joined archives, with what the engine of xarray needs of an Archive. It is safe for concurrent use and
     can be pickled. block_cache: as for Archive, divided among the archives.
 
@@ -136,6 +136,7 @@ class Joined:
     """
 
     def __init__(self, what, block_cache=None, identity=(None, {})):
+        super().__init__()
         name = os.fspath(what)
         self.args = name if "://" in name else os.path.abspath(name), block_cache
         self.share = None if block_cache is None else block_cache // OPEN
@@ -151,7 +152,7 @@ class Joined:
         if identity[0] not in (None, sha256):
             raise OSError(errno.ESTALE, "the file was replaced since it was opened", self.args[0])
         self.identity, self.desc = (sha256, dict(identity[1])), Description(self.args[0], text)
-        self.lock, self.idle = threading.Lock(), collections.OrderedDict()
+        self.idle = collections.OrderedDict()
         self.first = self.header = None
         try:
             self.first = self.open(0, None)
@@ -250,13 +251,13 @@ class Joined:
         if i == 0:
             yield self.first
             return
-        with self.lock:
+        with self._lock:
             a = self.idle.pop(i, None)
         a = a or self.open(i, self.first)
         try:
             yield a
         finally:
-            with self.lock:
+            with self._lock:
                 old = self.idle.pop(i, None)
                 self.idle[i] = a
                 drop = [old] if old else []
@@ -327,7 +328,7 @@ class Joined:
 
     def close(self):
         """Closes the archives. Reading opens them again."""
-        with self.lock:
+        with self._lock:
             drop = [*self.idle.values(), *([self.first] if self.first else [])]
             self.idle.clear()
         for a in drop:

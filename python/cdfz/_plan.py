@@ -4,11 +4,12 @@ import math
 from ._checks import M32, MAXBLOCK, MAXHEADER, codecs, hexdigits, levels, members, need, parse_json, path_allowed, text, uint
 from ._errors import ArchiveUnsupported
 from ._netcdf import SIZES
+from ._shared import Forked
 
 MEMBERS, OPTIONAL = "format features writer image block chains rest vars groups", "zarr pools"
 
 
-class Plan:
+class Plan(Forked):
     """What manifest and plan tell about an archive. It reads no bytes."""
 
     def set_manifest(self, content, end):

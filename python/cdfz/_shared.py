@@ -5,7 +5,18 @@ import threading
 import weakref
 
 
-class Shared:
+class Forked:
+    """A thing with a lock. One that another thread held stays locked in a forked child, so that gets a new one."""
+
+    def __init__(self):
+        self._lock = threading.Lock()
+        everything.add(self)
+
+    def after_fork(self):
+        self._lock = threading.Lock()
+
+
+class Shared(Forked):
     """Things that belong to owners. A subclass has _forget, which gives up what belongs to one, with the lock held.
 
     A destructor can run at any place of the program, also where this thread holds the lock. So it only notes what is
@@ -13,21 +24,17 @@ class Shared:
     """
 
     def __init__(self):
-        self.lock, self.gone = threading.Lock(), collections.deque()
+        super().__init__()
+        self.gone = collections.deque()
         self.close = []                        # descriptors to close when the lock is free again
-        everything.add(self)
-
-    def after_fork(self):
-        """A lock that another thread held stays locked in the child."""
-        self.lock = threading.Lock()
 
     def __enter__(self):
-        self.lock.acquire()
+        self._lock.acquire()
         self._sweep()
 
     def __exit__(self, *_):
         close, self.close = self.close, []
-        self.lock.release()
+        self._lock.release()
         for fd in close:
             os.close(fd)
 
@@ -38,7 +45,7 @@ class Shared:
     def forget(self, owner):
         """Notes that an owner is gone. For destructors."""
         self.gone.append(owner)
-        if self.lock.acquire(blocking=False):
+        if self._lock.acquire(blocking=False):
             try:
                 self._sweep()
             finally:

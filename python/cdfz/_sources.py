@@ -1,24 +1,31 @@
 """The sources of the bytes of archives: files, open files and URLs."""
+import io
 import os
-import threading
 import urllib.error
 import urllib.parse
 import urllib.request
 
 from ._errors import ArchiveUnsupported
-from ._files import File
+from ._files import File, pread
+from ._shared import Forked
 from ._volumes import Member, member
 
 
-class Object:
+class Object(Forked):
     """An open binary file, which stays open."""
 
     def __init__(self, file):
-        self._file, self._lock = file, threading.Lock()
+        super().__init__()
+        self._file = file
+        # A forked process has the same position in a file of the system.
+        raw = file.raw if type(file) is io.BufferedReader else file
+        self._raw = raw if type(raw) is io.FileIO and hasattr(os, "pread") else None
         self.name = getattr(file, "name", None) or repr(file)
         self.size = file.seek(0, os.SEEK_END)
 
     def read(self, off, n):
+        if self._raw is not None:
+            return pread(self._raw.fileno(), off, n)
         with self._lock:
             self._file.seek(off)
             out = self._file.read(n)
@@ -112,7 +119,6 @@ def source(what):
     if isinstance(what, (File, Object, URL, Member)):
         return what
     if isinstance(what, (bytes, bytearray, memoryview)):
-        import io
         return Object(io.BytesIO(what))
     if isinstance(what, (str, os.PathLike)):
         return member(what, named) or named(what)

@@ -8,6 +8,7 @@ import pathlib
 import pickle
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -19,7 +20,7 @@ import numpy as np
 import xarray
 
 import cdfz
-from cdfz import _cache, _files, _native
+from cdfz import _cache, _files, _joined, _native
 from cdfz.xarray_backend import CdfzBackend
 
 CLASSIC = pathlib.Path(__file__).parents[2] / "testdata/classic"
@@ -179,6 +180,31 @@ class Many(unittest.TestCase):
                     os._exit(0 if ok else 1)
         self.assertEqual(0, os.waitpid(child, 0)[1])
         np.testing.assert_array_equal(self.want, d.tas.values)
+
+    def test_fork_objects(self):
+        """The same with the locks of archives, open files and joined archives."""
+        path = os.path.join(self.dir.name, "j.ncml")
+        subprocess.run(["cdfz", "join", "-q", "-f", "-o", path, "--new", "run", self.name, self.copies(1)[0]], check=True)
+        memory = io.BytesIO(pathlib.Path(self.name).read_bytes())
+        archives = cdfz.Archive(self.name), cdfz.Archive(memory), _joined.Joined(path)
+        numbers = [[v.name for v in a.header.vars].index(b"tas") for a in archives]
+        for held in archives[0], archives[1].source, archives[2]:
+            with self.subTest(held), held._lock:
+                child = os.fork()
+                if child == 0:
+                    signal.alarm(20)           # if it hangs
+                    ok = False
+                    try:
+                        ok = all(a.read(n).size for a, n in zip(archives, numbers))
+                    finally:
+                        os._exit(0 if ok else 1)
+                self.assertEqual(0, os.waitpid(child, 0)[1])
+        for buffering in 0, -1:                # a child has the same position
+            with open(self.name, "rb", buffering) as f:
+                a = cdfz.Archive(f)
+                at = os.lseek(f.fileno(), 0, os.SEEK_CUR)
+                self.assertEqual(pathlib.Path(CLASSIC / "cdf2_climate.nc").read_bytes(), a.image(0, a.manifest["size"]).tobytes())
+                self.assertEqual(at, os.lseek(f.fileno(), 0, os.SEEK_CUR))
 
     def test_one_cache(self):
         """All archives share the memory for blocks. Archives that are gone or closed have none of it."""
