@@ -1,4 +1,5 @@
 """The sources of the bytes of archives: files, open files and URLs."""
+import http.client
 import io
 import os
 import urllib.error
@@ -46,33 +47,36 @@ class Object(Forked):
 class URL:
     """A file at an http or https URL, read by ranges. It is safe for concurrent use and can be pickled."""
 
-    TIMEOUT, WHOLE = 60, 1 << 20               # seconds; bytes of a file that needs no ranges
+    TIMEOUT, WHOLE, END = 60, 1 << 20, 4096    # seconds; bytes of a file that needs no ranges, and at the end that are read at once
     _end = None                                # the last bytes
 
     def __init__(self, url, size=None, etag=None):
         self.url, self.name, self.size, self._etag = url, shown(url), size, etag
-        self._end = self._get("bytes=-4096")
+        self._end = self._get(f"bytes=-{self.END}", self.END)
 
-    def _get(self, what):
+    def _get(self, what, n):
+        """Returns the bytes of a range, of which there are at most n."""
         headers = {"Range": what, "Accept-Encoding": "identity"}
         if self._etag:
             headers["If-Match"] = self._etag
         try:
             with urllib.request.urlopen(urllib.request.Request(self.url, headers=headers), timeout=self.TIMEOUT) as r:
-                return self._answer(r)
+                return self._answer(r, n)
         except urllib.error.HTTPError as e:
             kind = {404: FileNotFoundError, 403: PermissionError, 401: PermissionError}.get(e.code, OSError)
             what = "the file has changed since it was opened" if e.code == 412 else f"HTTP status {e.code}, {e.reason}"
             raise kind(f"{self.name}: {what}") from None
         except urllib.error.URLError as e:
             raise OSError(f"{self.name}: {e.reason}") from None
+        except (http.client.HTTPException, ConnectionError, TimeoutError) as e:  # such as an answer that is cut off
+            raise OSError(f"{self.name}: {e!r}") from None
 
-    def _answer(self, r):
+    def _answer(self, r, n):
         length = r.headers.get("Content-Length") or ""
         if r.status == 206:
             total = r.headers.get("Content-Range", "").rpartition("/")[2]
         elif r.status == 200 and length.isdigit() and int(length) <= self.WHOLE and self._end is None:
-            total = length                     # a server without ranges
+            total, n = length, int(length)     # a server without ranges
         else:
             raise OSError(f"{self.name}: the server does not serve ranges, so that the file must be copied first, as "
                           "cdfz.open_dataset(fsspec.open('simplecache::' + url).open()) does")
@@ -83,7 +87,12 @@ class URL:
             if self._etag not in (None, r.headers["ETag"]):
                 raise OSError(f"{self.name}: the file has changed since it was opened")
             self._etag = r.headers["ETag"]
-        return r.read()
+        out = r.read(n + 1)                    # a server may send more than it was asked for
+        if len(out) > n:
+            raise OSError(f"{self.name}: expected at most {n} bytes, found more")
+        if r.length:                           # of its Content-Length: read(n) has no error for that
+            raise http.client.IncompleteRead(out, r.length)
+        return out
 
     def read(self, off, n):
         if n == 0:
@@ -91,10 +100,7 @@ class URL:
         start = self.size - len(self._end)
         if off >= start:
             return self._end[off - start:off - start + n]
-        out = self._get(f"bytes={off}-{off + n - 1}")
-        if len(out) > n:
-            raise OSError(f"{self.name}: expected {n} bytes, found {len(out)}")
-        return out
+        return self._get(f"bytes={off}-{off + n - 1}", n)
 
     def close(self):
         pass

@@ -28,7 +28,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.send_error(412)
         first, last = re.fullmatch(r"bytes=(\d*)-(\d*)", self.headers["Range"]).groups()
         size = len(content)
-        if "/ranges/" in path:
+        if "/ranges/" in path or "/endless/" in path:
             start, end = (int(first), min(size, int(last) + 1)) if first else (max(0, size - int(last)), size)
             self.send_response(206)
             self.send_header("Content-Range", f"bytes {start}-{end - 1}/{size}")
@@ -36,8 +36,18 @@ class Handler(http.server.BaseHTTPRequestHandler):
         else:
             self.send_response(200)
         self.send_header("ETag", etag)
-        self.send_header("Content-Length", str(len(content)))
+        if "/endless/" not in path:
+            self.send_header("Content-Length", str(len(content)))
         self.end_headers()
+        if "/cut/" in path:
+            content = content[:-1]
+        if "/endless/" in path:
+            self.server.sent = 0
+            try:
+                while self.server.sent < 1 << 30:
+                    self.server.sent += self.wfile.write(bytes(1 << 16))
+            except OSError:
+                return
         try:
             self.wfile.write(content)
         except OSError:                        # the client has seen enough
@@ -89,6 +99,15 @@ class URLs(unittest.TestCase):
             self.assertNotIn("secret", str(failed.exception))
         with self.assertRaisesRegex(OSError, r"http://127.0.0.1:9/x.nc.cdfz: .*refused"):
             cdfz.open("http://127.0.0.1:9/x.nc.cdfz")
+
+    def test_wrong_length(self):
+        """An answer that is too long is not read to its end, and one that is cut off is an error that names the URL."""
+        with self.assertRaisesRegex(OSError, "/endless/a.nc.cdfz: expected at most 4096 bytes, found more"):
+            cdfz.open(self.at + "/endless/a.nc.cdfz")
+        self.assertLess(self.server.sent, 1 << 29)
+        for path in "/ranges/cut/a.nc.cdfz", "/cut/a.nc.cdfz":
+            with self.assertRaisesRegex(OSError, f"{path}: IncompleteRead"):
+                cdfz.open(self.at + path)
 
     def test_replaced(self):
         """A file that was replaced is an error, also after unpickling."""
