@@ -70,10 +70,10 @@ def order(path):
 
 
 class Volume:
-    """The index of a volume."""
+    """The index of a volume. It keeps no source, which may have a login, a signature or a descriptor: each call is given its own."""
 
     def __init__(self, whole):
-        self.whole, self.last, n = whole, (-1, {}), min(TAIL, whole.size)
+        self.name, self.last, n = whole.name, (-1, {}), min(TAIL, whole.size)
         tail = whole.read(whole.size - n, n)
         start = whole.size - n
         end = -(-(start + len(tail.rstrip(b"\0"))) // UNIT) * UNIT
@@ -104,12 +104,12 @@ class Volume:
 
     def need(self, true, what):
         if not true:
-            raise ArchiveDamaged(f"{self.whole.name}: {what} of the volume is damaged")
+            raise ArchiveDamaged(f"{self.name}: {what} of the volume is damaged")
 
-    def entries(self, n):
+    def entries(self, whole, n):
         """Reads a block: the path, kind, offset, length and target of each member."""
         off, stored, size, crc = self.blocks[n]
-        data, d = self.whole.read(off, stored), zlib.decompressobj(-15)
+        data, d = whole.read(off, stored), zlib.decompressobj(-15)
         self.need(size <= BLOCK and zlib.crc32(data) == crc, "a block of the index")
         try:
             data = d.decompress(data, size + 1)
@@ -136,18 +136,18 @@ class Volume:
         except (IndexError, zlib.error):
             self.need(False, "a block of the index")
 
-    def find(self, path):
+    def find(self, whole, path):
         """Returns a member, None if there is none."""
         n = bisect.bisect_right(self.firsts, order(path)) - 1
         if n < 0:
             return None
         last, found = self.last                # members are often read in order
         if last != n:
-            found = {e[0]: e for e in self.entries(n)}
+            found = {e[0]: e for e in self.entries(whole, n)}
             self.last = n, found
         return found.get(path)
 
-    def resolve(self, path):
+    def resolve(self, whole, path):
         """Returns offset and length of the file that a path leads to, over links."""
         done, rest, links = b"", path, 0
         for _ in range(MOST_PARTS):
@@ -160,11 +160,11 @@ class Volume:
             elif part in (b"", b".", b".."):
                 done, rest = at, after
             else:
-                e = self.find(at)
+                e = self.find(whole, at)
                 if e is None:
                     return None
                 if e[1] == "1":                # a hard link leads to a file before it
-                    first = self.find(e[4])
+                    first = self.find(whole, e[4])
                     self.need(first and first[1] == "0", "a hard link")
                     return first[2:4]
                 if e[1] == "2":
@@ -181,7 +181,7 @@ class Volume:
 
 
 class Volumes(Shared):
-    """The volumes that were used last, by what tells them from others."""
+    """The indexes of the volumes that were used last, by what tells them from others."""
 
     def __init__(self):
         super().__init__()
@@ -215,16 +215,17 @@ def member(name, opens):
         file, path = os.fsdecode(raw[:at]), raw[at:].strip(b"/")
         if path and (url or os.path.isfile(file)):
             try:
-                volume = volumes.of(opens(file + "".join(query)))
+                whole = opens(file + "".join(query))
+                volume = volumes.of(whole)
             except (ArchiveUnsupported, OSError):
                 if not url:
                     raise
                 return None                    # a folder of the server
             if url:
                 path = urllib.parse.unquote_to_bytes(path)
-            place = volume.resolve(path)
+            place = volume.resolve(whole, path)
             if place is None:
-                raise FileNotFoundError(f"{volume.whole.name}: no file {os.fsdecode(path)} in the volume")
-            return Member(volume.whole, volume.whole.name + "/" + os.fsdecode(path), *place)
+                raise FileNotFoundError(f"{whole.name}: no file {os.fsdecode(path)} in the volume")
+            return Member(whole, whole.name + "/" + os.fsdecode(path), *place)
         at = raw.find(b".tar/", at)
     return None

@@ -1,5 +1,6 @@
 """Tests of volumes. They need the program cdfz on PATH and xarray: python3 -m unittest tests/test_volumes.py"""
 import functools
+import gc
 import http.server
 import os
 import pathlib
@@ -10,7 +11,7 @@ import threading
 import unittest
 
 import cdfz
-from cdfz import _volumes
+from cdfz import _files, _volumes
 from cdfz._sources import named
 
 CLASSIC = pathlib.Path(__file__).parents[2] / "testdata/classic"
@@ -56,15 +57,16 @@ class Volumes(unittest.TestCase):
 
     def test_links(self):
         """A path may lead over 40 links, and finding each part may cost decoding a block."""
-        v, asked = _volumes.Volume(named(self.tar)), []
+        whole, asked = named(self.tar), []
+        v = _volumes.Volume(whole)
         find = v.find
-        v.find = lambda path: asked.append(path) or find(path)
-        self.assertIsNotNone(v.resolve(b"link40/tas.nc.cdfz"))
-        self.assertIsNone(v.resolve(b"link41/tas.nc.cdfz"))
+        v.find = lambda whole, path: asked.append(path) or find(whole, path)
+        self.assertIsNotNone(v.resolve(whole, b"link40/tas.nc.cdfz"))
+        self.assertIsNone(v.resolve(whole, b"link41/tas.nc.cdfz"))
         asked.clear()
-        self.assertIsNone(v.resolve(b"loop"))
+        self.assertIsNone(v.resolve(whole, b"loop"))
         self.assertLessEqual(len(asked), 41)
-        self.assertIsNone(v.resolve(b"loops"))
+        self.assertIsNone(v.resolve(whole, b"loops"))
         self.assertLessEqual(len(asked), 8300)
 
     def test_replaced(self):
@@ -93,19 +95,31 @@ class Volumes(unittest.TestCase):
             with self.assertRaisesRegex(OSError, "replaced since it was opened"):
                 read()
 
+    def test_descriptors(self):
+        """A volume is not kept open when all of its members are gone."""
+        a = cdfz.Archive(self.tar + "/1987/tas.nc.cdfz")
+        key = a.source.whole.key
+        self.assertIn(key, _files.descriptors.entries)
+        del a
+        gc.collect()
+        with _files.descriptors:
+            self.assertNotIn(key, _files.descriptors.entries)
+
     def test_all(self):
-        v = _volumes.Volume(named(self.tar))
+        whole = named(self.tar)
+        v = _volumes.Volume(whole)
         self.assertGreater(len(v.blocks), 1)
         for i in range(0, 3000, 7):
-            self.assertEqual(v.resolve(b"many/%04d" % i)[1], 0)
-            self.assertIsNone(v.find(b"many/%04dx" % i))
+            self.assertEqual(v.resolve(whole, b"many/%04d" % i)[1], 0)
+            self.assertIsNone(v.find(whole, b"many/%04dx" % i))
 
     def test_url(self):
         class Ranges(http.server.SimpleHTTPRequestHandler):
-            asked = 0
+            valid = "signed"
 
             def do_GET(self):
-                Ranges.asked += 1
+                if self.path.partition("?")[2] not in (self.valid, ""):
+                    return self.send_error(403)
                 try:
                     content = pathlib.Path(self.translate_path(self.path)).read_bytes()
                 except OSError:
@@ -130,6 +144,9 @@ class Volumes(unittest.TestCase):
                 self.assertEqual(f.read(), self.image)
             with self.assertRaises(FileNotFoundError):
                 cdfz.open(at + "0001.tar/none")
+            Ranges.valid = "signed=again"      # the same volume with another signature
+            with cdfz.open(at + "0001.tar/1987/tas.nc.cdfz?signed=again") as f:
+                self.assertEqual(f.read(), self.image)
         finally:
             server.shutdown()
 
