@@ -68,7 +68,7 @@ func TestPrefix(t *testing.T) {
 	require.Zero(t, code, msg)
 	require.Contains(t, out, "s3://bucket/run7/1990/a b?c#%2F&é\\.nc.cdfz: ok\n")
 	require.Contains(t, out, "5 files: 5 ok, 0 damaged; 1 skipped\n")
-	require.Equal(t, "requests: 1 LIST, 6 GET, 0 HEAD, 0 PUT\n", msg)
+	require.Equal(t, "requests: 1 LIST, 7 GET, 0 HEAD, 0 PUT\n", msg)
 	log, err := os.ReadFile("v.jsonl")
 	require.NoError(t, err)
 	require.Equal(t, 5, strings.Count(string(log), `"source":"s3://bucket/run7/`))
@@ -264,12 +264,12 @@ func TestPrefixOnce(t *testing.T) {
 		return true
 	})
 	for args, requests := range map[string]string{
-		"verify s3://bucket/run/":                     "1 LIST, 7 GET, 0 HEAD, 0 PUT",
-		"verify --sha256 s3://bucket/run/":            "1 LIST, 7 GET, 0 HEAD, 0 PUT",
-		"verify --against data s3://bucket/run/":      "1 LIST, 7 GET, 0 HEAD, 0 PUT",
-		"restore -o back/ s3://bucket/run/":           "1 LIST, 7 GET, 0 HEAD, 0 PUT",
-		"verify s3://bucket/parity/":                  "1 LIST, 2 GET, 0 HEAD, 0 PUT",
-		"verify --state state.jsonl s3://bucket/run/": "1 LIST, 7 GET, 0 HEAD, 0 PUT",
+		"verify s3://bucket/run/":                     "1 LIST, 8 GET, 0 HEAD, 0 PUT",
+		"verify --sha256 s3://bucket/run/":            "1 LIST, 8 GET, 0 HEAD, 0 PUT",
+		"verify --against data s3://bucket/run/":      "1 LIST, 8 GET, 0 HEAD, 0 PUT",
+		"restore -o back/ s3://bucket/run/":           "1 LIST, 8 GET, 0 HEAD, 0 PUT",
+		"verify s3://bucket/parity/":                  "1 LIST, 3 GET, 0 HEAD, 0 PUT",
+		"verify --state state.jsonl s3://bucket/run/": "1 LIST, 8 GET, 0 HEAD, 0 PUT",
 	} {
 		sent.Store(0)
 		code, _, msg := s.run(append(strings.Fields(args), "--stats")...)

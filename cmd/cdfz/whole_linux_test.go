@@ -411,6 +411,29 @@ func TestWholeStore(t *testing.T) {
 	require.Regexp(t, `(?m)^\d+ files: \d+ ok, 0 damaged`, out)
 	s.done("verify", "-q", "--against", "data", "s3://bucket/run7/")
 
+	// So does a prefix inside of it.
+	s.done("restore", "-q", "-o", "year/", "s3://bucket/run7/1990/")
+	s.done("archive", "--whole", "-q", "-o", "local/", "data")
+	s.done("restore", "-q", "-o", "local-year/", "local/1990/")
+	r.same("local-year", "year")
+	require.FileExists(t, "year/hdf5.nc")
+	s.done("verify", "-q", "--against", "data/1990", "s3://bucket/run7/1990/")
+	s.done("copy", "-q", "s3://bucket/run7/1990/", "copied-year/")
+	s.done("restore", "-q", "-o", "year2/", "copied-year/")
+	r.same("year", "year2")
+	require.Contains(t, s.done("info", "s3://bucket/run7/1990/"), "s3://bucket/run7/1990/hdf5.nc ")
+	// One that is closed above the prefix is unknown.
+	s.set(func(w http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path != "/bucket/run7/.cdfz-tree" {
+			return false
+		}
+		w.WriteHeader(http.StatusForbidden)
+		return true
+	})
+	s.done("restore", "-q", "-o", "archives-of-year/", "s3://bucket/run7/1990/")
+	require.NoFileExists(t, "archives-of-year/hdf5.nc")
+	s.set(nil)
+
 	// Copies to a store, and from there to a disk, hold the tree.
 	s.done("copy", "-q", "s3://bucket/run7/", "s3://bucket/copy/")
 	s.done("verify", "-q", "--against", "data", "s3://bucket/copy/")

@@ -198,7 +198,7 @@ func (v *verifier) do(ctx context.Context, args []string) {
 		if fileio.IsDataset(j.Name) {
 			one = v.dataset
 		}
-		if e := v.trees.list.Entry(j.Name); e != nil {
+		for _, e := range v.trees.list.Entries(j.Name) {
 			v.trees.mu.Lock()
 			v.trees.met[e] = true
 			v.trees.mu.Unlock()

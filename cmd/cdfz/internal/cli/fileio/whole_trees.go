@@ -2,6 +2,8 @@ package fileio
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -30,16 +32,11 @@ type TreeOf struct {
 	links map[string]string
 }
 
-// FindTree finds the tree of a FILE, by the tree file in it or in a folder above it, which must list it. It returns nil if
-// there is none.
+// FindTree finds the tree of a FILE, by the tree file in it or in a folder or prefix above it, which must list it. It returns
+// nil if there is none.
 func FindTree(ctx context.Context, file string) (*TreeOf, error) {
 	if s3.IsPrefix(file) {
-		t, err := ReadTree(ctx, file)
-		if t == nil || err != nil {
-			return nil, err
-		}
-		t.ByStored("")
-		return &TreeOf{Tree: t, Folder: file, Below: ".", file: file}, nil
+		return findAbove(ctx, file)
 	}
 	st, err := os.Stat(file)
 	if err != nil || !st.IsDir() {
@@ -75,6 +72,41 @@ func FindTree(ctx context.Context, file string) (*TreeOf, error) {
 	}
 }
 
+// findAbove is FindTree for a prefix. Each one above it takes a request, and the bucket is the last one.
+func findAbove(ctx context.Context, file string) (*TreeOf, error) {
+	for dir := file; strings.Count(dir, "/") > 2; dir = dir[:strings.LastIndexByte(dir[:len(dir)-1], '/')+1] {
+		t, err := ReadTree(ctx, dir)
+		switch {
+		case dir != file && errors.Is(err, fs.ErrPermission):
+			return nil, nil // the run may read a part of the bucket alone
+		case err != nil:
+			return nil, err
+		case t == nil:
+			continue
+		}
+		below := "."
+		if dir != file {
+			below = file[len(dir) : len(file)-1]
+		}
+		if e := t.Find(below); e == nil || e.Kind != treefile.Folder {
+			return nil, nil
+		}
+		t.ByStored("")
+		return &TreeOf{Tree: t, Folder: dir, Below: below, file: file}, nil
+	}
+	return nil, nil
+}
+
+// names reports whether a name is that of a file of the FILE.
+func (t *TreeOf) names(name string) bool {
+	if remote.IsURL(t.file) {
+		file, _, _ := strings.Cut(t.file, "?")
+		return strings.HasPrefix(name, file)
+	}
+	rel, err := filepath.Rel(t.file, name)
+	return err == nil && filepath.IsLocal(rel)
+}
+
 // RelOf returns the path of a file of the FILE below the folder of the tree file.
 func (t *TreeOf) RelOf(name string) string {
 	if t.volumes {
@@ -91,7 +123,11 @@ func (t *TreeOf) RelOf(name string) string {
 		return ""
 	}
 	if s3.IsPrefix(t.file) {
-		return strings.TrimPrefix(name, t.file)
+		rel := strings.TrimPrefix(name, t.file)
+		if t.Below != "." {
+			rel = t.Below + "/" + rel // a key is no path to be cleaned
+		}
+		return rel
 	}
 	rel, err := filepath.Rel(t.file, name)
 	if err != nil {
@@ -172,12 +208,20 @@ func (t Trees) Links(chooses func(rel string) bool) (list []Link) {
 
 // Entry returns the entry of the file with a name, or nil.
 func (t Trees) Entry(name string) *treefile.Entry {
+	for _, e := range t.Entries(name) {
+		return e
+	}
+	return nil
+}
+
+// Entries returns the entries of the file with a name: a FILE may be a part of another one.
+func (t Trees) Entries(name string) (list []*treefile.Entry) {
 	for _, of := range t {
-		if rel := of.RelOf(name); rel != "" && !strings.HasPrefix(rel, "../") {
-			if e := of.Tree.ByStored(rel); e != nil {
-				return e
+		if of.names(name) {
+			if e := of.Tree.ByStored(of.RelOf(name)); e != nil {
+				list = append(list, e)
 			}
 		}
 	}
-	return nil
+	return list
 }
