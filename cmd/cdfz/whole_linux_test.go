@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/treefile"
 	"github.com/cdfz-format/cdfz/internal/nstest"
 	"github.com/cdfz-format/cdfz/internal/xattr"
@@ -422,6 +423,9 @@ func TestWholeStore(t *testing.T) {
 	s.done("restore", "-q", "-o", "year2/", "copied-year/")
 	r.same("year", "year2")
 	require.Contains(t, s.done("info", "s3://bucket/run7/1990/"), "s3://bucket/run7/1990/hdf5.nc ")
+	code, _, msg := s.run("restore", "-q", "-o", "years/", "s3://bucket/run7/1990/", "s3://bucket/run7/d.nc.cdfz/")
+	require.Equal(t, terminal.ExitUsage, code)
+	require.Contains(t, msg, "a whole tree is restored as the only FILE, found 2")
 	// One that is closed above the prefix is unknown.
 	s.set(func(w http.ResponseWriter, r *http.Request) bool {
 		if r.URL.Path != "/bucket/run7/.cdfz-tree" {

@@ -102,7 +102,7 @@ members: tas.ncml becomes tas.nc, as ncrcat or ncecat would make it.
 
 FILE may be a folder: archives below it, named *.cdfz, are restored, and other files
 are skipped, as are targets that exist and have the SHA-256 of the archive's netCDF file,
-so that a run can be repeated. If archive --whole has made the folder, all of the tree comes back:
+so that a run can be repeated. If archive --whole has made the folder, it is the only FILE, and all of the tree comes back:
 other files, links and folders, modes, times, owners and attributes. It may also be an http, https, s3 or gs URL, or - for
 standard input. Volumes, which cdfz pack makes, are folders, too. Of several in one folder, the last that has a
 file is taken, and its name is no part of the path below -o. --as-of TIME leaves out volumes that were packed later.
@@ -188,10 +188,18 @@ func (v *restorer) do(ctx context.Context, args []string) {
 	}
 	v.run.Finder.Current = true
 	pred := fileio.Archives
-	if err := v.findTree(ctx, args); err != nil {
-		v.sum.Failed++
-		v.run.FailLogged(terminal.ShowName(fileio.TreePath(args[0])), err)
-	} else if v.tree != nil {
+	for _, arg := range args {
+		if err := v.findTree(ctx, arg); err != nil {
+			v.sum.Failed++
+			v.run.FailLogged(terminal.ShowName(fileio.TreePath(arg)), err)
+		}
+		if v.tree != nil && len(args) > 1 { // of several, only archives would come back
+			v.run.Term.Usage(terminal.Hinted(fmt.Errorf("%s: a whole tree is restored as the only FILE, found %d", terminal.ShowName(arg), len(args)),
+				"a run for each, or one for the folder that has them all, brings back all that is in them"))
+			return
+		}
+	}
+	if v.tree != nil {
 		pred = v.tree.selects
 	}
 	files := v.run.Find(ctx, args, pred, failed)

@@ -43,12 +43,12 @@ type tree struct {
 	extra  map[string]*treefile.Entry
 }
 
-// findTree finds the tree file of the FILE.
-func (v *restorer) findTree(ctx context.Context, args []string) error {
-	if v.salvages || v.run.Dest.IsStdout() || len(args) != 1 {
+// findTree finds the tree file of a FILE.
+func (v *restorer) findTree(ctx context.Context, arg string) error {
+	if v.salvages || v.run.Dest.IsStdout() {
 		return nil
 	}
-	of, err := v.run.Finder.FindTree(ctx, args[0])
+	of, err := v.run.Finder.FindTree(ctx, arg)
 	if of == nil || err != nil {
 		return err
 	}
