@@ -276,5 +276,6 @@ func fail(run *cli.Run, err error) {
 	case errors.Is(err, errors.ErrUnsupported):
 		err = errors.New("cdfz run works on Linux with 64 bits only")
 	}
+	run.Term.SetCode(terminal.ExitFailed) // above the code of lasting failures, which callers take for CMD's
 	run.Term.Fail(name, err)
 }
