@@ -54,7 +54,11 @@ func (s *Server) limit(next http.Handler) http.Handler {
 		if r.Method == http.MethodHead {
 			left = math.MaxInt64
 		}
-		next.ServeHTTP(&bounded{ResponseWriter: w, control: http.NewResponseController(w), ctx: ctx, left: left, slow: s.slow}, r.WithContext(ctx))
+		b := &bounded{ResponseWriter: w, control: http.NewResponseController(w), ctx: ctx, left: left, slow: s.slow}
+		next.ServeHTTP(b, r.WithContext(ctx))
+		if b.cut {
+			panic(http.ErrAbortHandler) // net/http would end it as if it were complete
+		}
 	})
 }
 
@@ -68,6 +72,7 @@ type bounded struct {
 	slow    time.Duration // slowWrite
 	refused bool
 	begun   bool
+	cut     bool // something was not written
 }
 
 // WriteHeader implements http.ResponseWriter.
@@ -95,8 +100,10 @@ func (b *bounded) Write(p []byte) (int, error) {
 	case b.refused:
 		return 0, errTooLong
 	case b.ctx.Err() != nil:
+		b.cut = true
 		return 0, b.ctx.Err()
 	case int64(len(p)) > b.left:
+		b.cut = true
 		return 0, errTooLong
 	}
 	b.left -= int64(len(p))

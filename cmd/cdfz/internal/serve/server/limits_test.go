@@ -51,6 +51,34 @@ func TestLimits(t *testing.T) {
 	require.Empty(t, s.slots)
 }
 
+// TestListsCut reads lists that are longer than the limit, or take too long. Their lengths are not known before. So
+// clients must see that the connection is closed.
+func TestListsCut(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 1000 {
+		put(t, filepath.Join(dir, fmt.Sprintf("%04d.nc", i)), nil)
+	}
+	lists := []string{"/files/", "/dap/", "/catalog/catalog.xml", "/catalog/catalog.json"}
+	for name, o := range map[string]*Options{"bytes": {Bytes: 20_000}, "time": {Time: time.Nanosecond}} {
+		t.Run(name, func(t *testing.T) {
+			s, at := start(t, dir, o)
+			for _, list := range lists {
+				a, err := http.Get(at + list)
+				if err == nil {
+					_, err = io.Copy(io.Discard, a.Body)
+					a.Body.Close()
+				}
+				require.Error(t, err, list)
+			}
+			require.Empty(t, s.slots)
+		})
+	}
+	_, at := start(t, dir, nil)
+	for _, list := range lists {
+		require.Equal(t, 200, get(t, at+list).StatusCode, list)
+	}
+}
+
 // TestTime cuts off a request that takes too long.
 func TestTime(t *testing.T) {
 	files := classic(t, "cdf2_climate")
