@@ -26,7 +26,7 @@ func (v *exporter) references(ctx context.Context, in *fileio.Input, f *archive.
 	if v.refs == refsParquet {
 		write = v.referencesParquet
 	}
-	res, err := write(ctx, in, refs.Source{Archive: f, Dataset: v.dataset, URL: v.url})
+	res, err := write(ctx, in, refs.Source{Archive: f, Dataset: v.dataset, URL: v.url, Changed: in.Changed})
 	switch {
 	case errors.Is(err, refs.ErrClassic):
 		return terminal.Hinted(err, "cdfz archive makes an archive")
@@ -55,9 +55,6 @@ func (v *exporter) referencesJSON(ctx context.Context, in *fileio.Input, src ref
 	}
 	defer s.Abort()
 	res, err := refs.WriteJSON(ctx, fileio.CtxWriter{Ctx: ctx, W: s}, src)
-	if err == nil {
-		err = in.Changed()
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -65,9 +62,5 @@ func (v *exporter) referencesJSON(ctx context.Context, in *fileio.Input, src ref
 }
 
 func (v *exporter) referencesParquet(ctx context.Context, in *fileio.Input, src refs.Source) (*refs.Result, error) {
-	res, err := refs.WriteParquet(ctx, v.run.Dest.Name, src, v.run.Rules.Force, v.run.Targets.StoreRights(v.run.Dest.Name, in))
-	if err != nil {
-		return nil, err
-	}
-	return res, in.Changed()
+	return refs.WriteParquet(ctx, v.run.Dest.Name, src, v.run.Rules.Force, v.run.Targets.StoreRights(v.run.Dest.Name, in))
 }

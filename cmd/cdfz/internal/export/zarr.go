@@ -16,7 +16,7 @@ import (
 // zarrStore writes a folder that is a Zarr store.
 func (v *exporter) zarrStore(ctx context.Context, in *fileio.Input, f *archive.File, rep *report) error {
 	res, err := zarr.Write(ctx, v.run.Dest.Name, f, &zarr.Options{
-		Format: v.format, Filters: v.chain, Workers: v.run.Limits.Coders(), Overwrite: v.run.Rules.Force, Rights: v.run.Targets.StoreRights(v.run.Dest.Name, in), Progress: v.run.Term.Step(in.Name, f.Image().Size(), 0, 1)})
+		Format: v.format, Filters: v.chain, Workers: v.run.Limits.Coders(), Overwrite: v.run.Rules.Force, Rights: v.run.Targets.StoreRights(v.run.Dest.Name, in), Changed: in.Changed, Progress: v.run.Term.Step(in.Name, f.Image().Size(), 0, 1)})
 	if errors.Is(err, fs.ErrExist) {
 		return terminal.Hinted(err, "-f replaces Zarr stores without other files in them, and nothing else")
 	}
@@ -32,7 +32,7 @@ func (v *exporter) zarrStore(ctx context.Context, in *fileio.Input, f *archive.F
 		rep.warnings = append(rep.warnings, fmt.Sprintf("variable %s cannot be an array of Zarr and is left out", display.Quoted(varName(f, n))))
 	}
 	omit(f, rep, res.Omitted)
-	return in.Changed()
+	return nil
 }
 
 // needCodecs reports codecs that plugins define.

@@ -48,6 +48,9 @@ type Source struct {
 	// URL is the URL or path at which readers find the archive, or the description of the dataset:
 	// members are at their locations relative to it.
 	URL string
+	// Changed, if not nil, is called when all is read. With its error nothing is written in the place of
+	// older references.
+	Changed func() error
 }
 
 // store is the Zarr view of a source.
@@ -110,9 +113,14 @@ func (st *store) walk(ctx context.Context, to sink) (*Result, error) {
 		return nil, err
 	}
 	if st.s.Dataset != nil {
-		return res, res.parts(ctx, st, to)
+		err = res.parts(ctx, st, to)
+	} else {
+		err = res.places(ctx, st.s.Archive, st.s.URL, func(v int) *array { return st.blocks[v] }, to)
 	}
-	return res, res.places(ctx, st.s.Archive, st.s.URL, func(v int) *array { return st.blocks[v] }, to)
+	if err == nil && st.s.Changed != nil {
+		err = st.s.Changed()
+	}
+	return res, err
 }
 
 // values passes the chunks that are not blocks.

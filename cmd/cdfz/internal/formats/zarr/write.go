@@ -48,6 +48,9 @@ type Options struct {
 	// Rights, if not nil, is called for each complete file and folder of the store, to set its owner,
 	// permissions and ACL. Until then only the owner of the store may use it.
 	Rights func(f *os.File)
+	// Changed, if not nil, is called when all is read. With its error nothing is written in the place of an
+	// older store.
+	Changed func() error
 	// Progress, if not nil, is called with the number of bytes of values done so far, from
 	// one goroutine at a time.
 	Progress func(done int64)
@@ -233,7 +236,10 @@ func (w *writer) all(ctx context.Context, z *archive.Zarr) error {
 		return err
 	}
 	w.res.Size = w.size.Load()
-	return ctx.Err()
+	if err := ctx.Err(); err != nil || w.o.Changed == nil {
+		return err
+	}
+	return w.o.Changed()
 }
 
 // chunk writes chunk n of an array.
