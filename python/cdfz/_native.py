@@ -19,7 +19,7 @@ KEPT = 64 << 20                                # bytes of scratch memory that a 
 class Params(ctypes.Structure):
     _fields_ = [("elements", ctypes.c_uint64), ("size", ctypes.c_uint32), ("type", ctypes.c_uint32),
                 ("little_endian", ctypes.c_uint32), ("long_dims", ctypes.c_uint32), ("first_long", ctypes.c_uint32),
-                ("last_long", ctypes.c_uint32 * 2)]
+                ("second_long", ctypes.c_uint32), ("last_long", ctypes.c_uint32 * 2)]
 
 
 def load():

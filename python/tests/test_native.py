@@ -1,10 +1,12 @@
 """Tests of the decoder in C, against the one in Python. They need liblorenz.so in the package:
 make -C c lorenz OUT=../python/cdfz; python3 -m unittest tests/test_native.py"""
 import concurrent.futures
+import ctypes
 import multiprocessing
 import os
 import pathlib
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -37,6 +39,13 @@ class Native(unittest.TestCase):
         code = "from cdfz import _native; print(_native.LIBRARY)"
         env = {**os.environ, "CDFZ_PURE_PYTHON": "1", "PYTHONPATH": str(ROOT / "python")}
         self.assertEqual("None\n", subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True).stdout)
+
+    def test_params(self):
+        """The parameters have the fields of c/lorenz.h."""
+        struct = re.search(r"typedef struct \{\n([^}]*)\} lorenz_params;", (ROOT / "c/lorenz.h").read_text())[1]
+        kinds = {"uint32_t": ctypes.c_uint32, "uint64_t": ctypes.c_uint64}
+        want = [(name, kinds[kind] * int(n[1:-1]) if n else kinds[kind]) for kind, name, n in re.findall(r"^\t(\w+) (\w+)(\[\d+\])?;", struct, re.M)]
+        self.assertEqual(want, _native.Params._fields_)
 
     def test_same(self):
         """Both accept the same blocks, and decode them to the same values."""
