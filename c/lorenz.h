@@ -13,8 +13,8 @@
  *	if (s == LORENZ_OK && scratch != NULL)
  *		s = lorenz_decode(&p, block, block_len, out, out_len, scratch, need);
  *
- * The library allocates nothing, writes to no global variable and calls nothing but
- * memcpy and memset. All functions may be called from several threads at the same
+ * The library allocates nothing and calls nothing but memcpy and memset. The only global
+ * variable that it writes to is a table, which the first call that needs it makes. All functions may be called from several threads at the same
  * time, each with scratch memory and a destination of its own, and after fork.
  *
  * Blocks are not trusted: any bytes are decoded or refused in time and memory that are
