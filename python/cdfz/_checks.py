@@ -26,7 +26,8 @@ def parse_json(text):
         need(len(d) == len(list_), "a member occurs twice")
         return d
     text = bytes(text).decode()                # strict: ValueError is damage
-    x = json.loads(text, object_pairs_hook=pairs, parse_constant=lambda c: need(False, c))
+    integer = lambda s: -0.0 if s == "-0" else int(s)  # which is equal to 0, but has a sign
+    x = json.loads(text, object_pairs_hook=pairs, parse_constant=lambda c: need(False, c), parse_int=integer)
     json.dumps(x, ensure_ascii=False).encode() # an unpaired surrogate does not encode
     return x
 
@@ -36,24 +37,29 @@ def levels(x):
     return 1 + max(map(levels, inner), default=0)
 
 def parts(content, at):
-    """Yields name, start and end of each member of the object that begins at a character of a valid text, or of the
-    elements of a list."""
-    space, value = re.compile(r"[ \t\n\r]*"), json.JSONDecoder().raw_decode
-    after = lambda at: space.match(content, at).end()
-    last = "}" if content[at] == "{" else "]"
-    at, name = after(at + 1), None
-    while content[at] != last:
+    """Yields name, start and end of each member of the object that begins at a character of a text, or of the elements of a
+    list. Raises ValueError or AttributeError where that is no JSON."""
+    value = json.JSONDecoder().raw_decode
+    after = lambda what, at: re.compile(r"[ \t\n\r]*" + what).match(content, at).end()
+    first = after(r"[{\[]", at)
+    last, name = "}" if content[first - 1] == "{" else "]", None
+    at = after("", first)
+    if content.startswith(last, at):
+        return
+    while True:
         if last == "}":
-            name, at = json.decoder.scanstring(content, at + 1)
-            at = after(after(at) + 1)
+            name, at = json.decoder.scanstring(content, after('"', at))
+            at = after(":", at)
+        at = after("", at)
         _, end = value(content, at)
         yield name, at, end
-        at = after(end)
-        at = after(at + 1) if content[at] == "," else at
+        at = after(rf"[,\{last}]", end)
+        if content[at - 1] == last:
+            return
 
 def codecs(content):
     """Yields the codecs of a valid plan as its text has them."""
-    for name, at, _ in parts(content, re.search(r"\{", content).start()):
+    for name, at, _ in parts(content, 0):
         if name == "chains":
             for _, chain, _ in parts(content, at):
                 for _, filter, _ in parts(content, chain):

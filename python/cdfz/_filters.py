@@ -89,11 +89,10 @@ FILTERS = {1: lambda p, *a: inflate(zlib.decompressobj(), *a), 2: unshuffle, 3: 
 def decode(chain, data, n, mask, memory, span=None):
     """Returns the n decoded bytes of a block. Those outside of a span may have any value."""
     need(mask >> len(chain) == 0, "mask beyond the chain")
-    for f in chain:
-        need(f["id"] < 65536 and PARAMS.get(f["id"], lambda p: True)(f["params"]), f"filter {f['id']}: id or parameters")
     steps, length = [], n                      # length: of the input of each filter, if known
     for i, f in enumerate(chain):
         if not mask >> i & 1:
+            need(f["id"] < 65536 and PARAMS.get(f["id"], lambda p: True)(f["params"]), f"filter {f['id']}: id or parameters")
             steps.append((f, length))
             length = length if f["id"] == 2 else length + 4 if f["id"] == 3 and length is not None else None
     need(length is None or length == len(data), "wrong stored length")

@@ -1,7 +1,7 @@
 """The manifest, the plan, and their checks ("The manifest", "The plan")."""
 import math
 
-from ._checks import M32, MAXBLOCK, MAXHEADER, codecs, hexdigits, levels, members, need, parse_json, path_allowed, text, uint
+from ._checks import M32, MAXBLOCK, MAXHEADER, codecs, hexdigits, levels, members, need, parse_json, parts, path_allowed, text, uint
 from ._errors import ArchiveUnsupported
 from ._netcdf import SIZES
 from ._shared import Forked
@@ -41,19 +41,26 @@ class Plan(Forked):
                 need(type(params) is list and len(params) <= 256 and all(uint(x, "params", M32) >= 0 for x in params), "manifest: parameters")
         return man
 
+    def refuse_later(self, content):
+        """Checks format and features, the first two members, before the rest, which may follow other rules."""
+        content, first = bytes(content).decode("utf-8", "surrogateescape"), ["format", "features"]
+        for name, at, end in parts(content, 0):
+            if name not in (MEMBERS + " " + OPTIONAL).split():
+                continue
+            need(name == first.pop(0), "format and features are not the first members")
+            value = parse_json(content[at:end].encode("utf-8", "surrogateescape"))
+            if name == "features":
+                need(type(value) is list and len(value) <= 64, "features")
+                if [text(f) for f in value]:
+                    raise ArchiveUnsupported(f"features {value!r:.200}")
+                break
+            if uint(value, "format", 2**31 - 1) != 1:
+                raise ArchiveUnsupported(f"format {value}")
+
     def set_plan(self, content):
-        self.plan = p = parse_json(content)
-        need(type(p) is dict, "plan: not an object")
-        order = [m for m in p if m in MEMBERS.split()]
-        need(order[:1] == ["format"], "format is not the first member")
-        if uint(p["format"]) != 1:
-            raise ArchiveUnsupported(f"format {p['format']}")
-        need(order[:2] == ["format", "features"] and type(p["features"]) is list, "features are not the second member")
-        need(len(p["features"]) <= 64, "features")
-        if [text(f) for f in p["features"]]:
-            raise ArchiveUnsupported(f"features {p['features']!r:.200}")
-        members(p, MEMBERS, OPTIONAL)
-        need(order.index("vars") < order.index("groups"), "groups precede vars")
+        self.refuse_later(content)
+        self.plan = p = members(parse_json(content), MEMBERS, OPTIONAL)
+        need(list(p).index("vars") < list(p).index("groups"), "groups precede vars")
         need(p.get("zarr", "viewed") in ("viewed", "consolidated"), "zarr")
         text(p["writer"]), uint(p["block"])
         members(p["image"], "size header")

@@ -137,8 +137,12 @@ func badPlan() []vector {
 	return []vector{
 		v("plan_format", "format 2", "7.1", refuse, refuse, `"format":1`, `"format":2`),
 		v("plan_format_later", "format 2, whose other members are unknown", "7.1", refuse, refuse, `"format":1,"features":[],"writer":"vectors"`, `"format":2,"writer":3,"features":null`),
+		v("plan_format_rest", "format 2, and what follows is no JSON, with a member twice", "7.1", refuse, refuse, `"format":1,"features":[],`, `"format":2,"x":"\xff","x":-,"features":[],`),
+		v("plan_feature_twice", "an unknown feature, and a member twice", "7.1", refuse, refuse, `"features":[],`, `"features":["x"],"writer":"",`),
 		v("plan_feature", "an unknown feature", "7.1", refuse, refuse, `"features":[]`, `"features":["x"]`),
 		d("plan_format_second", "format is not the first member", "7", `"format":1,"features":[]`, `"features":[],"format":1`),
+		d("plan_zarr_first", "format is not the first member that this page names", "7", `"format":1,`, `"zarr":"viewed","format":1,`),
+		d("plan_minus", "an integer with a sign", "5.1", `"stride":0`, `"stride":-0`),
 		d("plan_member_twice", "a member twice", "5.1", `"writer":"vectors"`, `"writer":"vectors","writer":"vectors"`),
 		d("plan_member_missing", "a member is missing", "5.1", `"groups"`, `"x"`),
 		d("plan_null", "a member is null", "5.1", `"params":[3]`, `"params":null`),
