@@ -12,7 +12,7 @@ import (
 
 // Verify returns the members, from front to back, each with the error of what is damaged of it: its header, which must
 // agree with the index, or a file that has not the SHA-256 of the index. Archives have no SHA-256: package verify checks
-// them. An error without a member ends the sequence: the index is damaged, or the file cannot be read. The bytes of members
+// them. An error without a member ends the sequence: the index or the first header is damaged, or the file cannot be read. The bytes of members
 // without a SHA-256 are not read.
 func (v *Volume) Verify(ctx context.Context) iter.Seq2[*Entry, error] { return v.verify(ctx, true) }
 
@@ -81,10 +81,22 @@ func (v *Volume) verify(ctx context.Context, sums bool) iter.Seq2[*Entry, error]
 				return
 			}
 		}
+		if failed == nil {
+			failed = v.checkFront(ctx)
+		}
 		if failed != nil {
 			yield(nil, failed)
 		}
 	}
+}
+
+// checkFront returns an error unless the file begins like a volume.
+func (v *Volume) checkFront(ctx context.Context) error {
+	is, err := IsVolume(ioat.Bind(ctx, v.r), v.t.index)
+	if err == nil && !is {
+		err = corrupt("the first header is not that of a volume")
+	}
+	return err
 }
 
 // scanned is Scan of the members before an offset, as a sequence.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/archive/parity"
 	"github.com/cdfz-format/cdfz/archive/volume"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
@@ -27,12 +28,20 @@ func selects(e fileio.Entry) (string, error) {
 		return "", err
 	}
 	defer f.Close()
-	const front = 1 << 10
-	is, err := volume.IsVolume(f, front)
-	if is || err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+	size, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
 		return "", err
 	}
-	return fileio.Archives(e)
+	vol, err := volume.Open(context.Background(), f, size) // by its end, or else by its front
+	switch {
+	case errors.Is(err, volume.ErrNotVolume):
+		return fileio.Archives(e)
+	case errors.Is(err, archive.ErrCorrupt), errors.Is(err, archive.ErrVersion): // it says so itself
+		return "", nil
+	case err != nil:
+		return "", err
+	}
+	return "", vol.Close()
 }
 
 // volume writes the parity of a volume.

@@ -195,7 +195,7 @@ func (p *prefix) close() { p.stop() }
 
 // Content is an open file below a folder.
 type Content interface {
-	io.Reader
+	io.ReadSeeker
 	io.ReaderAt
 	io.Closer
 }
