@@ -109,7 +109,7 @@ var edges = map[string][]string{
 	"archive/internal/opening":  {"archive/internal/czip", "archive/internal/fault", "archive/internal/plan", "blockidx", "cdf3", "filters", "internal/future", "internal/ioat", "internal/recycled", "internal/observer"},
 	"archive/internal/read": {"archive/internal/czip", "archive/internal/fault", "archive/internal/opening", "archive/internal/plan",
 		"blockidx", "filters", "internal/ioat", "internal/recycled", "slab", "unlimited", "internal/observer"},
-	"archive/internal/image": {"archive/internal/fault", "archive/internal/plan", "archive/internal/read", "archive/internal/treesum",
+	"archive/internal/image": {"archive/internal/fault", "internal/atomicfile", "archive/internal/plan", "archive/internal/read", "archive/internal/treesum",
 		"blockidx", "internal/future", "internal/ioat", "internal/pipeline", "internal/recycled", "unlimited"},
 	"archive/internal/encode": {"archive/internal/czip", "archive/internal/plan", "archive/internal/read", "filters", "internal/ioat", "internal/pipeline", "internal/recycled", "unlimited", "internal/observer"}, // rewriting reads blocks
 	"archive/internal/write": {"archive/internal/czip", "archive/internal/encode", "archive/internal/fault", "archive/internal/image", "archive/internal/plan",

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/xml"
 	"fmt"
 	"net/http"
@@ -117,6 +118,24 @@ func TestBarrier(t *testing.T) {
 	require.Equal(t, terminal.ExitFailed, code, msg)
 	require.Contains(t, msg, "not tried")
 	require.NotContains(t, msg, "missing")
+
+	// Where temporary files are full, others are done that need none, or a shorter one.
+	require.NoError(t, os.Mkdir("packed", 0o755))
+	require.NoError(t, os.CopyFS("packed", os.DirFS("data/0")))
+	long := append(readFile(t, "data/0/0000.nc"), make([]byte, 12<<20)...)
+	var zipped bytes.Buffer
+	z := gzip.NewWriter(&zipped)
+	_, err := z.Write(long)
+	require.NoError(t, err)
+	require.NoError(t, z.Close())
+	require.NoError(t, os.WriteFile("packed/0000-long.nc.gz", zipped.Bytes(), 0o644))
+	t.Setenv("TMPDIR", filepath.Join(dir, "full"))
+	code, out, msg = cdfz(t, "archive", "--decompress", "-j", "1", "-o", "unpacked/", "packed")
+	require.Equal(t, terminal.ExitFailed, code, msg)
+	require.Contains(t, out, "10 files: ")
+	require.Contains(t, msg, "packed/0000-long.nc.gz: gzip: temporary file: "+filepath.Join(dir, "full")+": no space left on device\n")
+	require.NotContains(t, msg, "tried")
+	require.NoError(t, os.Setenv("TMPDIR", dir))
 
 	// What there was room for is there, and the same command does the rest.
 	require.NotEmpty(t, sums(t, "full", ""))

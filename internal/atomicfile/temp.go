@@ -15,6 +15,36 @@ type Temporary struct {
 	name string // on systems that cannot remove open files
 }
 
+// TempError is the error of a temporary file that cannot be made or written: one of the folder of temporary files, whatever the
+// target is.
+type TempError struct{ Err error }
+
+// Error implements error.
+func (e *TempError) Error() string { return "temporary file: " + e.Err.Error() }
+
+// Unwrap returns Err.
+func (e *TempError) Unwrap() error { return e.Err }
+
+// OfTemp marks an error of writing a temporary file, and names the folder. err may be nil.
+func OfTemp(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &TempError{fmt.Errorf("%s: %w", os.TempDir(), Cause(err))}
+}
+
+// Write implements io.Writer.
+func (t *Temporary) Write(p []byte) (int, error) {
+	n, err := t.File.Write(p)
+	return n, OfTemp(err)
+}
+
+// WriteAt implements io.WriterAt.
+func (t *Temporary) WriteAt(p []byte, off int64) (int, error) {
+	n, err := t.File.WriteAt(p, off)
+	return n, OfTemp(err)
+}
+
 // Temp makes a temporary file in os.TempDir. Only its owner may use it.
 func Temp() (*Temporary, error) {
 	dir := os.TempDir()
@@ -23,7 +53,7 @@ func Temp() (*Temporary, error) {
 	}
 	f, err := os.CreateTemp(dir, "cdfz-*")
 	if err != nil {
-		return nil, fmt.Errorf("temporary file: %w", err)
+		return nil, &TempError{err}
 	}
 	t := &Temporary{File: f}
 	if os.Remove(f.Name()) != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/archive/internal/read"
 	"github.com/cdfz-format/cdfz/archive/internal/treesum"
+	"github.com/cdfz-format/cdfz/internal/atomicfile"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 	"github.com/cdfz-format/cdfz/unlimited"
 )
@@ -126,7 +127,7 @@ func copyImage(ctx context.Context, a *read.Reader, w io.Writer, tree *treesum.T
 	}
 	tmp, err := os.CreateTemp("", "cdfz-image-*")
 	if err != nil {
-		return fmt.Errorf("archive: temporary file: %w", err)
+		return fmt.Errorf("archive: %w", &atomicfile.TempError{Err: err})
 	}
 	// Unlinked at once, so that it disappears however the program ends. If the system
 	// refuses, it is removed at the end.
@@ -139,7 +140,7 @@ func copyImage(ctx context.Context, a *read.Reader, w io.Writer, tree *treesum.T
 				return overlay(a.L, tmp, pass, off, p)
 			}
 			_, err := tmp.WriteAt(p, off)
-			return err
+			return atomicfile.OfTemp(err)
 		})
 		if err != nil {
 			return err
@@ -270,7 +271,7 @@ func overlay(l *plan.Resolved, f *os.File, pass []bool, off int64, p []byte) err
 	}
 	l.Perm.Overlay(old, p, off, pass)
 	_, err := f.WriteAt(old, off)
-	return err
+	return atomicfile.OfTemp(err)
 }
 
 // passes divides the segments into parts such that the blocks of the record variables

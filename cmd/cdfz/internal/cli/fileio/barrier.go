@@ -60,6 +60,9 @@ var fullOrReadOnly = []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS}
 
 // Barrier returns what an error of a file means for the targets of others, nil if it concerns this file alone.
 func (t *Targets) Barrier(j File, err error) *Barrier {
+	if errors.As(err, new(*atomicfile.TempError)) {
+		return nil // others may need no temporary file, or a shorter one
+	}
 	if errors.As(err, new(*ofAll)) {
 		return &Barrier{Place: terminal.ShowTarget(t.dest.Name)}
 	}
