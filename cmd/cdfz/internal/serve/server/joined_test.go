@@ -69,6 +69,23 @@ func TestJoined(t *testing.T) {
 	}
 }
 
+// TestJoinedMissing reads chunks of joined files after a member has gone. Clients take status 404 for chunks of fill
+// values.
+func TestJoinedMissing(t *testing.T) {
+	dir := folder(t, map[string][]byte{"a.nc": month(t, 1), "b.nc": month(t, 2)})
+	target := filepath.Join(dir, "all.ncml")
+	desc, _, err := joined.Build(context.Background(), []string{"a.nc.cdfz", "b.nc.cdfz"}, joined.Folder(target), nil)
+	require.NoError(t, err)
+	var b bytes.Buffer
+	require.NoError(t, desc.WriteNcML(&b))
+	put(t, target, b.Bytes())
+	for _, name := range []string{"b.nc.cdfz", "a.nc.cdfz"} { // the first member is read on opening
+		require.NoError(t, os.Remove(filepath.Join(dir, name)))
+		_, url := start(t, dir, nil)
+		require.Equal(t, http.StatusInternalServerError, get(t, url+"/zarr/all.nc/time/0").StatusCode, name)
+	}
+}
+
 // TestJoinedReads counts how often descriptions are read: never for lists and catalogues, and otherwise
 // once, also if a hundred requests for a refused one come at the same time.
 func TestJoinedReads(t *testing.T) {

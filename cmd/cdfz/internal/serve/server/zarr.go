@@ -19,8 +19,13 @@ func (s *Server) serveZarr(w http.ResponseWriter, r *http.Request, name string) 
 		return
 	}
 	d, err := s.source.acquire(f)
-	if err != nil {
+	switch {
+	case err == nil:
+	case errors.Is(err, archive.ErrNotArchive) && !f.Image: // no file of netCDF
 		s.fail(w, err)
+		return
+	default:
+		failZarr(w, err)
 		return
 	}
 	defer s.source.Release(d)
@@ -29,11 +34,16 @@ func (s *Server) serveZarr(w http.ResponseWriter, r *http.Request, name string) 
 	if err == nil {
 		b, err = z.Get(r.Context(), key)
 	}
-	if err != nil {
-		if errors.Is(err, archive.ErrCorrupt) || errors.Is(err, archive.ErrMemory) {
+	switch {
+	case err == nil:
+	case err == fs.ErrNotExist: // the key, not a member of joined files, whose error has a path
+		s.fail(w, err)
+		return
+	default:
+		if r.Context().Err() == nil {
 			s.source.Report(f.Name, err)
 		}
-		s.fail(w, err)
+		failZarr(w, err)
 		return
 	}
 	h := w.Header()
@@ -42,6 +52,15 @@ func (s *Server) serveZarr(w http.ResponseWriter, r *http.Request, name string) 
 		h.Set("Content-Type", "application/json")
 	}
 	http.ServeContent(w, r, "", modified(f.Info), bytes.NewReader(b))
+}
+
+// failZarr answers with an error of a file that is there. Clients take status 404 for a chunk of fill values.
+func failZarr(w http.ResponseWriter, err error) {
+	status, message := answerTo(err)
+	if status == http.StatusNotFound {
+		status, message = http.StatusInternalServerError, "the file cannot be read"
+	}
+	refuse(w, status, message)
 }
 
 // splitKey finds the file that a path begins with. The rest is a key of its store.
