@@ -179,6 +179,21 @@ class Reading(unittest.TestCase):
             self.assertEqual(set(self.want.variables), set(d.variables))
         self.assertRaises(ValueError, f.read)
 
+    def test_whole(self):
+        """Whoever reads the whole file, in one or many pieces, learns of a wrong sum and of rounded values."""
+        vector = lambda name: (CLASSIC.parent / "vectors" / name).read_bytes().partition(b"\n\n")[2]
+        for n in (-1, 100):
+            with self.subTest(n):
+                with cdfz.open(vector("bad/image_other")) as f, self.assertRaisesRegex(cdfz.ArchiveDamaged, "another SHA-256"):
+                    while f.read(n):
+                        pass
+                with cdfz.open(vector("good/loss")) as f, self.assertWarnsRegex(RuntimeWarning, "values of 'a' were rounded") as caught:
+                    for _ in range(2):
+                        f.seek(0)
+                        while f.read(n):
+                            pass
+                self.assertEqual(1, len(caught.warnings))
+
     def test_threads(self):
         a, failed = cdfz.Archive(self.archives["small"], block_cache=4096), []
         def work(seed):
