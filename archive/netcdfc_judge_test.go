@@ -184,6 +184,15 @@ func testNetCDFCFaults(t *testing.T, n netcdfC) {
 	require.Contains(t, errs, "cdfz: x.nc.cdfz: ")
 	require.Contains(t, errs, "block ")
 
+	for _, v := range archivetest.Vectors(t, "bad") {
+		if v.Name == "plan_format" || v.Name == "plan_feature" {
+			require.NoError(t, os.WriteFile(archive, v.Archive, 0o666))
+			_, errs, err = n.run("ncdump", "x.nc.cdfz")
+			require.Error(t, err)
+			require.Contains(t, errs, "NetCDF: Unknown file format", v.Name)
+		}
+	}
+
 	require.NoError(t, exec.Command("sh", "-c", "cd "+n.dir+" && rm x.nc.cdfz && python3 -m zipfile -c foreign.zip x.nc").Run())
 	_, errs, err = n.run("ncdump", "foreign.zip")
 	require.Error(t, err)
@@ -212,6 +221,7 @@ func testMemberNetCDFC(t *testing.T, n netcdfC) {
 		_, errs, err := n.run("ncdump", path)
 		require.Error(t, err, path)
 		require.Contains(t, errs, message, path)
+		require.Contains(t, errs, "ncdump: "+path+": No such file or directory\n")
 	}
 	// A folder with such a name, and a file that is no volume, are as without the library.
 	require.NoError(t, os.MkdirAll(filepath.Join(n.dir, "d.tar"), 0o777))
@@ -220,5 +230,5 @@ func testMemberNetCDFC(t *testing.T, n netcdfC) {
 	require.NoError(t, os.WriteFile(filepath.Join(n.dir, "e.tar"), ar, 0o666))
 	_, errs, err := n.run("ncdump", "e.tar/x.nc.cdfz")
 	require.Error(t, err)
-	require.Contains(t, errs, "Not a directory")
+	require.Equal(t, "ncdump: e.tar/x.nc.cdfz: Not a directory\n", errs)
 }

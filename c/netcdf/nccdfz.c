@@ -19,6 +19,7 @@
  */
 #define _GNU_SOURCE /* dladdr, RTLD_NEXT */
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -99,6 +100,22 @@ static int report(const cdfz_error *e)
 		return NC_EINVAL;
 	fprintf(stderr, "cdfz: %s\n", e->text);
 	return e->status == CDFZ_MEMORY ? NC_ENOMEM : e->status == CDFZ_UNSUPPORTED ? NC_EFILTER : NC_EIO;
+}
+
+/* The same for a fault at opening. A path that leads to no file has the number of the system, as in netCDF-C. An
+ * archive or a volume of a later version is a file of unknown format. */
+static int report_opening(const char *path, const cdfz_error *e)
+{
+	struct stat s;
+	if (e->status == CDFZ_SOURCE && e->offset < 0 && stat(path, &s) != 0) {
+		int number = errno;
+		if (number != ENOTDIR || strstr(e->text, strerror(ENOTDIR)) != NULL) /* else a volume has no such member */
+			return number;
+		(void)report(e);
+		return ENOENT;
+	}
+	int status = report(e);
+	return e->status == CDFZ_UNSUPPORTED && e->block < 0 ? NC_ENOTNC : status;
 }
 
 /* ---- Opening ---- */
@@ -184,7 +201,7 @@ static int open_archive(file *f, const char *path, const NC_memio *memory)
 		return NC_ENOTBUILT;
 	else
 		status = cdfz_open_path(&f->archive, path, &options, &e);
-	return status == CDFZ_OK ? NC_NOERR : report(&e);
+	return status == CDFZ_OK ? NC_NOERR : report_opening(path, &e);
 }
 
 /* Writes the size that netCDF-C would choose for its buffers of a file (nc__open). */
