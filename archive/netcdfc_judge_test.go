@@ -223,6 +223,7 @@ func testMemberNetCDFC(t *testing.T, n netcdfC) {
 		require.Contains(t, errs, message, path)
 		require.Contains(t, errs, "ncdump: "+path+": No such file or directory\n")
 	}
+	testFortran(t, n)
 	// A folder with such a name, and a file that is no volume, are as without the library.
 	require.NoError(t, os.MkdirAll(filepath.Join(n.dir, "d.tar"), 0o777))
 	require.NoError(t, os.WriteFile(filepath.Join(n.dir, "d.tar", "x.nc.cdfz"), ar, 0o666))
@@ -231,4 +232,21 @@ func testMemberNetCDFC(t *testing.T, n netcdfC) {
 	_, errs, err := n.run("ncdump", "e.tar/x.nc.cdfz")
 	require.Error(t, err)
 	require.Equal(t, "ncdump: e.tar/x.nc.cdfz: Not a directory\n", errs)
+}
+
+// testFortran opens a member through a library whose name begins as that of netCDF-C, such as libnetcdff and libnetcdf_c++4.
+func testFortran(t *testing.T, n netcdfC) {
+	for name, text := range map[string]string{
+		"f.c":    "#include <netcdf.h>\nint f_open(const char *path) { int id; return nc_open(path, 0, &id); }\n",
+		"main.c": "int f_open(const char *path);\nint main(void) { return f_open(\"0001.tar/a/x.nc.cdfz\") != 0; }\n",
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(n.dir, name), []byte(text), 0o666))
+	}
+	for _, args := range []string{"-shared -fPIC -o libnetcdff.so f.c -lnetcdf", "-o main main.c -L. -lnetcdff -Wl,-rpath," + n.dir} {
+		cmd := exec.Command("gcc", strings.Fields(args)...)
+		cmd.Dir = n.dir
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
+	n.must(t, filepath.Join(n.dir, "main"))
 }

@@ -737,7 +737,8 @@ NC_Dispatch *cdfz_netcdf_dispatch(void)
 __attribute__((constructor)) static void loaded(void)
 {
 	char path[PATH_MAX];
-	if (dl_iterate_phdr(is_netcdf, path) && bind_path(path))
+	void *function = dl_iterate_phdr(is_netcdf, path) ? look_up(path, "nc_close") : NULL;
+	if (function != NULL && bind_owner(function)) /* the path may be that of libnetcdff, which needs netCDF-C */
 		(void)register_format();
 }
 
