@@ -206,9 +206,13 @@ func (s *sequence) spelled(name string) string {
 }
 
 // written returns the names of the files and folders on durable places that change if something is written
-// under a name.
+// under a name, also as it is spelled: by a link, which may lead to another tree meanwhile.
 func (s *sequence) written(name string) []string {
-	switch top, rest, _ := strings.Cut(name, "/"); {
+	top, rest, _ := strings.Cut(name, "/")
+	if tree, err := os.Readlink(s.byHand("to-" + top)); err == nil && tree != top {
+		return []string{name, path.Join(tree, rest)}
+	}
+	switch {
 	case top == "over":
 		return []string{path.Join("over.upper", rest)}
 	case top == "vol", top == "mem" && !s.mounts.named:
