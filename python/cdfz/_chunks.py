@@ -12,6 +12,14 @@ NAME = "cdfz.lorenz"
 MEMORY = 4 << 30                               # as Archive.MEMORY
 
 
+def decode_chunk(data, p):
+    """Returns the decoded bytes of a chunk of any Zarr format as a new array of uint8."""
+    needs = lorenz.memory(data, p)
+    if needs > MEMORY:
+        raise ArchiveUnsupported(f"{NAME}: expected a chunk that needs at most {MEMORY} bytes of memory, found {needs}")
+    return lorenz.decode_block(data, p)
+
+
 def item_size(dtype):
     """Returns the bytes of an element. From 3.1 on, zarr has types of its own."""
     return (dtype if isinstance(dtype, np.dtype) else dtype.to_native_dtype()).itemsize
@@ -65,11 +73,7 @@ class LorenzChunks:
 
     def decode_chunk(self, data):
         """Returns the decoded bytes of a chunk as a new array of uint8."""
-        p = self.parameters
-        needs = lorenz.memory(data, p)
-        if needs > MEMORY:
-            raise ArchiveUnsupported(f"{NAME}: expected a chunk that needs at most {MEMORY} bytes of memory, found {needs}")
-        return lorenz.decode_block(data, p)
+        return decode_chunk(data, self.parameters)
 
     def validate(self, *, shape, dtype, chunk_grid):
         """Checks the parameters when an array is opened. Other grids than regular ones are checked chunk by chunk."""

@@ -3,7 +3,8 @@ import numpy as np
 from numcodecs.abc import Codec
 from numcodecs.compat import ensure_contiguous_ndarray, ndarray_copy
 
-from .lorenz import Parameters, decode_block
+from ._chunks import decode_chunk
+from .lorenz import Parameters
 
 
 class Lorenz(Codec):
@@ -26,5 +27,5 @@ class Lorenz(Codec):
         raise NotImplementedError("the codec lorenz is read-only in Python: use the program cdfz to write archives")
 
     def decode(self, buf, out=None):
-        a = decode_block(ensure_contiguous_ndarray(buf).view(np.uint8), self._parameters)
+        a = decode_chunk(ensure_contiguous_ndarray(buf).view(np.uint8), self._parameters)
         return a if out is None else ndarray_copy(a, out)

@@ -172,6 +172,8 @@ class Chunks(unittest.TestCase):
         self.assertRaises(cdfz.DamagedBlock, codec.decode_chunk, b"")
         with mock.patch.object(_chunks, "MEMORY", -1), self.assertRaisesRegex(cdfz.ArchiveUnsupported, "memory"):
             codec.decode_chunk(b"\1\1\2")
+        with mock.patch.object(_chunks, "MEMORY", -1), self.assertRaisesRegex(cdfz.ArchiveUnsupported, "memory"):
+            Lorenz(type=3, shape=[6]).decode(b"\1\1\2")
 
 
 if __name__ == "__main__":
