@@ -13,6 +13,7 @@
 //	whole.go     --whole: the tree, from the list to the tree file
 //	whole_places.go   --whole: where each file is kept
 //	whole_entries.go  --whole: what the tree file has of a file
+//	whole_states.go   --whole: files that earlier runs have kept, and that are others now
 //	plain.go     --whole: files that are kept as they are, and further names
 //	receipts.go  --receipts and --delete-source
 //	dry.go       --dry-run

@@ -203,6 +203,9 @@ func (p *packs) settle(ctx context.Context, v *archiver) {
 	p.complete = nil
 	list := p.ready
 	p.ready = nil
+	if v.whole.on && v.proof.deletes {
+		list = p.listFirst(ctx, v, list)
+	}
 	files := fileio.List{Folders: v.files.Folders}
 	for i, k := range list {
 		k.file.N = i
@@ -255,6 +258,7 @@ func (v *archiver) settlePacked(ctx context.Context, j *cli.Job, k *packed) (end
 		w.Entry.Outcome = runlog.Kept
 	}
 	if k.entry != nil {
+		k.entry.SHA256 = k.rep.SHA256 // that of a further name was not known
 		v.whole.note(k.entry)
 	}
 	if k.kind == string(treefile.Archive) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/archive/volume"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/treefile"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/volumes"
@@ -94,6 +95,41 @@ func (p *packs) readTree(ctx context.Context) (*treefile.Tree, error) {
 	}
 	p.old = b.Bytes()
 	return t, nil
+}
+
+// listFirst writes a tree file that has the new states of files, before their sources are deleted. While a volume is open,
+// there is no place for it: such files are ready later. It returns the others.
+func (p *packs) listFirst(ctx context.Context, v *archiver, list []*packed) (now []*packed) {
+	t := &v.whole
+	t.listing.Lock()
+	defer t.listing.Unlock()
+	var newer []treefile.Entry
+	for _, k := range list {
+		_, again := t.first[k.entry.Path]
+		switch {
+		case t.held[k.entry.Path] && len(p.open) > 0:
+			p.ready = append(p.ready, k)
+			continue
+		case t.held[k.entry.Path] && !again:
+			e := *k.entry
+			e.SHA256 = k.rep.SHA256
+			newer = append(newer, e)
+		}
+		now = append(now, k)
+	}
+	if len(newer) == 0 || p.broken != nil || ctx.Err() != nil {
+		return now
+	}
+	merged, err := t.release(v, t.listed, newer)
+	if err == nil {
+		err = p.writeTree(ctx, merged)
+	}
+	if err != nil {
+		v.failed(terminal.ShowName(fileio.TreePath(v.run.Dest.Name)), err)
+		return now
+	}
+	t.listed = merged
+	return now
 }
 
 // writeTree writes a volume that has only the tree file, unless the last one that has it is the same: a tree is known when all of

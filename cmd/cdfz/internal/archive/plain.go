@@ -237,12 +237,15 @@ func (v *archiver) link(ctx context.Context, j *cli.Job) (end func(), err error)
 	w := &work{Job: j, rep: &archiveReport{File: terminal.ReportName(j.Name)}}
 	end = func() { v.sum.add(&w.sum) }
 	rel := filepath.ToSlash(j.Rel)
-	e := v.whole.tree.Find(rel)
+	to := v.whole.first[rel]
 	v.whole.mu.Lock()
-	first, ok := v.whole.done[e.To]
+	first, ok := v.whole.done[to]
 	v.whole.mu.Unlock()
 	if !ok {
-		return end, fmt.Errorf("it is a hard link to %s, which is not archived", v.whole.src.ShowsAs(e.To))
+		return end, v.whole.notArchived(to)
+	}
+	if had := v.whole.tree.Find(rel); had != nil && had.Stored() != "" && had.SHA256 != "" && had.SHA256 != first.SHA256 && !v.packs.on() {
+		return end, terminal.Lasting(fmt.Errorf("%s: the existing file has other bytes than %s, of which it is a further name now: %w", terminal.ShowName(urls.Below(v.run.Dest.Name, had.Stored())), v.whole.src.ShowsAs(to), atomicfile.ErrExists))
 	}
 	if w.in, err = v.run.In.OpenFile(ctx, j.File); err != nil {
 		return end, err

@@ -119,7 +119,7 @@ func (p *proof) settle(ctx context.Context, v *archiver, w *work) error {
 	var missing error
 	if p.deletes {
 		if missing = p.keeps(v, in, t); missing == nil {
-			missing = v.whole.covers(w)
+			missing = v.whole.covers(ctx, v, w)
 		}
 	}
 	if p.deletes && missing == nil {

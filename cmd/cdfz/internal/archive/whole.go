@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -24,7 +25,8 @@ import (
 // are. The tree file has what the file system of the targets may not hold.
 //
 // The tree file is written twice. Before the first file is archived, it gets all that is known of the tree then: what
-// --delete-source deletes is described there. In the end it gets sizes and SHA-256 of the files that were done.
+// --delete-source deletes is described there. In the end it gets sizes and SHA-256 of the files that were done. What earlier
+// runs have kept stays described as it is until then, or until its new state is kept and its source is to be deleted.
 type whole struct {
 	on      bool
 	src     *fileio.Whole
@@ -33,10 +35,15 @@ type whole struct {
 	first   map[string]string // the first of the names of a file, by the others
 	named   map[string]bool   // those first names
 	rights  func(*os.File)    // of the tree file
-	tree    *treefile.Tree    // that is on disk
+	tree    *treefile.Tree    // that was on disk when the work began
 
 	mu   sync.Mutex
 	done map[string]treefile.Entry // files that are done, by path
+	kept map[string]string         // places of older states that this run has kept, by path
+
+	listing sync.Mutex
+	listed  *treefile.Tree  // that is on disk
+	held    map[string]bool // files and further names of which that has an older state, or nothing, by path
 }
 
 // check checks the flags.
@@ -85,7 +92,7 @@ func (t *whole) find(ctx context.Context, v *archiver, arg string) (list fileio.
 		t.src.Close()
 		return list, err
 	}
-	t.done = map[string]treefile.Entry{}
+	t.done, t.kept, t.held = map[string]treefile.Entry{}, map[string]string{}, map[string]bool{}
 	t.describe(v)
 	first, names := firstNames(t.src.Items)
 	places := placesOf(t.src.Items, first, old, s3.IsURL(v.run.Dest.Name) && !v.packs.on())
@@ -175,14 +182,14 @@ func (t *whole) prepare(ctx context.Context, v *archiver) error {
 	if v.packs.on() {
 		var old *treefile.Tree
 		if old, err = v.packs.out.Earlier.Tree(ctx, time.Time{}); err == nil {
-			t.tree, refused, err = old.Merge(slices.Clone(t.entries))
+			t.tree, refused, err = t.merge(v, old, slices.Clone(t.entries))
 		}
 		if err == nil && v.proof.deletes && !v.dry {
 			err = v.packs.writeTree(ctx, t.tree)
 		}
 	} else {
 		t.tree, err = v.run.Targets.UpdateTree(ctx, t.rights, func(old *treefile.Tree) (merged *treefile.Tree, err error) {
-			merged, refused, err = old.Merge(slices.Clone(t.entries))
+			merged, refused, err = t.merge(v, old, slices.Clone(t.entries))
 			return merged, err
 		})
 	}
@@ -190,11 +197,7 @@ func (t *whole) prepare(ctx context.Context, v *archiver) error {
 		return err
 	}
 	for _, rel := range refused {
-		is := "a folder"
-		if e := t.tree.Find(rel); e != nil && e.Kind != treefile.Folder {
-			is = "no folder"
-		}
-		v.run.FailLogged(t.src.ShowsAs(rel), terminal.Lasting(fmt.Errorf("the folder of archives has %s at this path, from an earlier run", is)))
+		v.run.FailLogged(t.src.ShowsAs(rel), terminal.Lasting(t.refusal(rel)))
 		v.sum.Failed++
 	}
 	out := slices.Compact(slices.Sorted(slices.Values(refused)))
@@ -204,6 +207,11 @@ func (t *whole) prepare(ctx context.Context, v *archiver) error {
 	}
 	v.files.Files = slices.DeleteFunc(v.files.Files, left)
 	t.links = slices.DeleteFunc(t.links, left)
+	t.entries = slices.DeleteFunc(t.entries, func(e treefile.Entry) bool {
+		_, found := slices.BinarySearch(out, e.Path)
+		return found
+	})
+	t.hold()
 	if v.proof.deletes && v.proof.weak == nil {
 		v.proof.weak = t.durable(ctx, v)
 	}
@@ -267,8 +275,9 @@ func (t *whole) groupOf(j fileio.File) string {
 
 // plainLink reports whether a further name is that of a file that is kept as it is.
 func (t *whole) plainLink(j fileio.File) bool {
-	e := t.tree.Find(t.first[filepath.ToSlash(j.Rel)])
-	return e != nil && e.Kind == treefile.Plain
+	to := t.first[filepath.ToSlash(j.Rel)]
+	i, found := slices.BinarySearchFunc(t.entries, to, func(e treefile.Entry, to string) int { return strings.Compare(e.Path, to) })
+	return found && t.entries[i].Kind == treefile.Plain
 }
 
 // finish makes the further names of files, completes the tree file, sets the times of folders, and with --delete-source deletes
@@ -279,7 +288,7 @@ func (t *whole) finish(ctx context.Context, v *archiver) {
 		v.run.Parallel(ctx, list, v.linkWork())
 	}
 	update := func(old *treefile.Tree) (*treefile.Tree, error) {
-		merged, _, err := old.Merge(slices.Collect(maps.Values(t.done)))
+		merged, _, err := t.merge(v, old, t.withLinks(slices.Collect(maps.Values(t.done))...)) // what it refuses has failed
 		if err != nil {
 			return nil, err
 		}
@@ -291,7 +300,7 @@ func (t *whole) finish(ctx context.Context, v *archiver) {
 			return // the next run writes the tree file
 		}
 		var merged *treefile.Tree
-		if merged, err = update(t.tree); err == nil {
+		if merged, err = update(t.listed); err == nil {
 			err = v.packs.writeTree(ctx, merged)
 		}
 	} else {

@@ -1,10 +1,12 @@
 package archive
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"maps"
 	"os/user"
+	"path"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -101,7 +103,18 @@ func (t *whole) record(w *work) {
 	if !t.on || w.rep.SHA256 == "" || w.in == nil || w.in.Stat == nil {
 		return
 	}
+	t.noteKept(w)
 	t.note(t.entryOfDone(w))
+}
+
+// noteKept notes where this run has kept the older state of a file.
+func (t *whole) noteKept(w *work) {
+	if w.rep.Replaced == "" {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.kept[filepath.ToSlash(w.Rel)] = path.Join(path.Dir(w.At), filepath.Base(w.rep.Replaced))
 }
 
 // entryOfDone returns the entry of a file that is done, or will be.
@@ -142,24 +155,28 @@ func (t *whole) entryNow(w *work) treefile.Entry {
 	return entryOf(it)
 }
 
-// covers returns an error unless the tree file on disk describes a source as it is.
-func (t *whole) covers(w *work) error {
+// covers returns an error unless the tree file on disk describes a source as it is, and where it is kept.
+func (t *whole) covers(ctx context.Context, v *archiver, w *work) error {
 	if !t.on {
 		return nil
 	}
 	now := t.entryNow(w)
-	had := t.tree.Linked(t.tree.Find(now.Path))
-	if had == nil {
+	_, again := t.first[now.Path]
+	t.listing.Lock()
+	defer t.listing.Unlock()
+	if err := t.list(ctx, v, w); err != nil {
+		return err
+	}
+	had := t.listed.Linked(t.listed.Find(now.Path))
+	switch {
+	case had == nil:
 		return errors.New("the tree file does not list it")
-	}
-	old := *had
-	old.Path, old.Kind, old.At, old.SHA256 = now.Path, now.Kind, "", ""
-	if !old.Modified.Equal(now.Modified) || old.Size != now.Size {
+	case !had.Modified.Equal(now.Modified) || had.Size != now.Size:
 		return errors.New("it has changed since it was listed")
-	}
-	old.Modified = now.Modified
-	if !sameEntry(&old, &now) {
+	case !sameEntry(had, &now):
 		return errors.New("its rights or attributes have changed since it was listed")
+	case (had.Kind == treefile.Plain) != w.Plain || !again && had.Stored() != w.rep.below:
+		return errors.New("the tree file lists it at another place")
 	}
 	return nil
 }

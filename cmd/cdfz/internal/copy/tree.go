@@ -124,10 +124,14 @@ func (t *tree) write(ctx context.Context, v *copier) error {
 	if err != nil {
 		return err
 	}
-	_, err = v.run.Targets.UpdateTree(ctx, rights, func(old *treefile.Tree) (*treefile.Tree, error) {
-		merged, _, err := old.Merge(slices.Clone(t.part.Entries()))
+	var refused []string
+	_, err = v.run.Targets.UpdateTree(ctx, rights, func(old *treefile.Tree) (merged *treefile.Tree, err error) {
+		merged, refused, err = old.Merge(slices.Clone(t.part.Entries()), treefile.Merging{})
 		return merged, err
 	})
+	for _, rel := range refused {
+		v.run.Term.FailFile(terminal.ShowName(t.NameOf(rel)), terminal.Lasting(errors.New("the tree of the target has another kind of file at this path, and keeps it")))
+	}
 	return err
 }
 

@@ -142,7 +142,7 @@ func (v *Volumes) Tree(ctx context.Context, asOf time.Time) (*treefile.Tree, err
 	all := trees[len(trees)-1]
 	for _, t := range slices.Backward(trees[:len(trees)-1]) {
 		var err error
-		if all, _, err = all.Merge(slices.Clone(t.Entries())); err != nil {
+		if all, _, err = all.Merge(slices.Clone(t.Entries()), treefile.Merging{Volumes: true}); err != nil {
 			return nil, err
 		}
 	}

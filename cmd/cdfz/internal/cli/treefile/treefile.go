@@ -9,6 +9,7 @@
 //	{"end":{"entries":4,"sha256":"…"}}
 //
 //	treefile.go  entries, and the tree that they make
+//	merge.go     what a later run makes of a tree
 //	line.go      a line: an entry as JSON
 //	read.go      the file to a tree, and back
 package treefile
@@ -135,9 +136,9 @@ func (t *Tree) ByStored(path string) *Entry {
 	return nil
 }
 
-// Linked returns the file of which a hard link is another name. It is the entry itself for others.
+// Linked returns the file of which a hard link is another name. It is the entry itself for others, also for nil.
 func (t *Tree) Linked(e *Entry) *Entry {
-	if e.Kind == HardLink {
+	if e != nil && e.Kind == HardLink {
 		return t.Find(e.To)
 	}
 	return e
@@ -154,52 +155,6 @@ func New(entries []Entry) (*Tree, error) {
 		}
 	}
 	return t, nil
-}
-
-// Merge returns a tree with the entries of t and those of newer, which replace those of their paths. t may be nil. An
-// entry of t stays if it is a folder and the newer one is none, or the reverse: what the folder of archives holds has
-// that path. refused are the paths of the newer ones that are left out for this. The time of a folder that was being
-// emptied stays, and so does the SHA-256 of a file whose size and time are the same.
-func (t *Tree) Merge(newer []Entry) (merged *Tree, refused []string, err error) {
-	all := slices.Clone(t.Entries())
-	at := make(map[string]int, len(all))
-	for i := range all {
-		at[all[i].Path] = i
-	}
-	slices.SortFunc(newer, func(a, b Entry) int { return cmp.Compare(a.Path, b.Path) })
-	for _, e := range newer {
-		if parent, ok := at[path.Dir(e.Path)]; e.Path != "." && ok && all[parent].Kind != Folder {
-			refused = append(refused, e.Path)
-			continue
-		}
-		i, ok := at[e.Path]
-		if !ok {
-			at[e.Path] = len(all)
-			all = append(all, e)
-			continue
-		}
-		old := &all[i]
-		switch {
-		case (old.Kind == Folder) != (e.Kind == Folder):
-			refused = append(refused, e.Path)
-			continue
-		case e.Kind == Folder && old.Emptied:
-			e.Modified, e.Emptied = old.Modified, true
-		case e.SHA256 == "" && old.Kind == e.Kind && old.Size == e.Size && old.Modified.Equal(e.Modified):
-			e.SHA256 = old.SHA256
-		}
-		*old = e
-	}
-	// A hard link of an earlier run whose file is a link or a folder now is left out.
-	all = slices.DeleteFunc(all, func(e Entry) bool {
-		if e.Kind != HardLink {
-			return false
-		}
-		i, ok := at[e.To]
-		return !ok || all[i].Kind != Archive && all[i].Kind != Plain
-	})
-	merged, err = New(all)
-	return merged, refused, err
 }
 
 // checker checks the entries of a tree in order.

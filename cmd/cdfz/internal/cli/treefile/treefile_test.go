@@ -126,22 +126,129 @@ func TestMerge(t *testing.T) {
 	at := time.Unix(1000, 0).UTC()
 	old, err := New(sample())
 	require.NoError(t, err)
+	a := old.Find("a.nc")
 	got, refused, err := old.Merge([]Entry{
-		{Path: ".", Kind: Folder, Modified: at}, {Path: "a.nc", Kind: Archive, Size: 5, Modified: old.Find("a.nc").Modified},
+		{Path: ".", Kind: Folder, Modified: at}, {Path: "a.nc", Kind: Archive, Size: 5, Modified: a.Modified, Mode: 0o600},
 		{Path: "dir", Kind: Plain}, {Path: "z", Kind: Folder}, {Path: "z/x", Kind: Plain}, {Path: "new", Kind: Plain},
-	})
+	}, Merging{})
 	require.NoError(t, err)
 	require.Equal(t, []string{"dir", "z", "z/x"}, refused)
 	require.Equal(t, old.Find(".").Modified, got.Find(".").Modified, "the time of a folder that was emptied")
 	require.NotEmpty(t, got.Find("a.nc").SHA256)
+	require.Equal(t, fs.FileMode(0o600), got.Find("a.nc").Mode)
 	require.NotNil(t, got.Find("new"))
 	require.NotNil(t, got.Find("b.nc"))
-	got, _, err = got.Merge([]Entry{{Path: "a.nc", Kind: Link, To: "b"}})
-	require.NoError(t, err)
-	require.Nil(t, got.Find("b.nc"), "a hard link to what is no file")
-	empty, refused, err := (*Tree)(nil).Merge(nil)
+	empty, refused, err := (*Tree)(nil).Merge(nil, Merging{})
 	require.NoError(t, err)
 	require.Empty(t, refused)
 	_, err = Read(bytes.NewReader(written(t, empty)))
 	require.NoError(t, err)
+}
+
+// merges merges entries, some of which nobody has kept yet, into a tree of a file with two further names, and one with three.
+func merges(t *testing.T, how Merging, newer ...Entry) (*Tree, []string) {
+	t.Helper()
+	x, y := strings.Repeat("0a", 32), strings.Repeat("0b", 32)
+	old, err := New([]Entry{
+		{Path: ".", Kind: Folder}, {Path: "l", Kind: Link, To: "p"},
+		{Path: "p", Kind: Archive, Size: 5, SHA256: x, Mode: 0o640}, {Path: "q", Kind: HardLink, To: "p"}, {Path: "q2", Kind: HardLink, To: "p"},
+		{Path: "r", Kind: Plain, Size: 6, SHA256: y}, {Path: "s", Kind: HardLink, To: "r"}, {Path: "t", Kind: HardLink, To: "r"}, {Path: "u", Kind: HardLink, To: "r"},
+	})
+	require.NoError(t, err)
+	before := written(t, old)
+	got, refused, err := old.Merge(newer, how)
+	require.NoError(t, err)
+	require.Equal(t, before, written(t, old))
+	for _, e := range got.Entries() {
+		require.NotNil(t, got.Linked(&e), e.Path)
+	}
+	return got, refused
+}
+
+// TestMergeKept leaves what is kept described as it is, until another state is kept, too.
+func TestMergeKept(t *testing.T) {
+	x, y, z := strings.Repeat("0a", 32), strings.Repeat("0b", 32), strings.Repeat("0c", 32)
+	// Nobody has come to these.
+	for what, e := range map[string]Entry{
+		"another size":        {Path: "p", Kind: Archive, Size: 9},
+		"another time":        {Path: "p", Kind: Archive, Size: 5, Modified: time.Unix(9, 0)},
+		"another kind":        {Path: "p", Kind: Plain, Size: 5},
+		"another place":       {Path: "p", Kind: Archive, Size: 5, At: "p2.cdfz"},
+		"a link before":       {Path: "l", Kind: Plain},
+		"a name before":       {Path: "q", Kind: Archive, Size: 9},
+		"a name of another":   {Path: "u", Kind: HardLink, To: "p"},
+		"a name of new bytes": {Path: "r", Kind: HardLink, To: "p"},
+	} {
+		list := []Entry{e}
+		if e.To != "" {
+			list = append(list, Entry{Path: "p", Kind: Archive, Size: 5})
+		}
+		got, refused := merges(t, Merging{}, list...)
+		require.Empty(t, refused, what)
+		require.Len(t, got.Entries(), 9, what)
+		now := got.Find(e.Path)
+		require.NotEqual(t, []any{e.Kind, e.Size, e.To, e.At, e.Modified}, []any{now.Kind, now.Size, now.To, now.At, now.Modified}, what)
+		require.Equal(t, x, got.Linked(got.Find("q2")).SHA256, what)
+		require.Equal(t, y, got.Linked(got.Find("t")).SHA256, what)
+	}
+	// A name of a file whose new state nobody has kept has no bytes yet.
+	got, refused := merges(t, Merging{}, Entry{Path: "p", Kind: Archive, Size: 9}, Entry{Path: "q", Kind: HardLink, To: "p"}, Entry{Path: "q9", Kind: HardLink, To: "p"})
+	require.Empty(t, refused)
+	require.Nil(t, got.Find("q9"))
+	require.Equal(t, x, got.Linked(got.Find("q")).SHA256)
+	// Files do not become links, and names of files with other bytes, but in volumes.
+	for _, e := range []Entry{{Path: "p", Kind: Link, To: "b"}, {Path: "q", Kind: Link, To: "b"}, {Path: "r", Kind: HardLink, To: "p"}} {
+		newer := []Entry{{Path: "p", Kind: Archive, Size: 5, SHA256: x}, e}
+		if e.Path == "p" {
+			newer = newer[1:]
+		}
+		got, refused := merges(t, Merging{}, newer...)
+		require.Equal(t, []string{e.Path}, refused)
+		require.Len(t, got.Entries(), 9)
+		got, refused = merges(t, Merging{Volumes: true}, newer...)
+		require.Empty(t, refused)
+		require.Equal(t, e.Kind, got.Find(e.Path).Kind)
+		require.Equal(t, y, got.Linked(got.Find("t")).SHA256)
+	}
+	got, refused = merges(t, Merging{}, Entry{Path: "p", Kind: Archive, Size: 5, SHA256: y}, Entry{Path: "r", Kind: HardLink, To: "p"})
+	require.Empty(t, refused, "the same bytes")
+	require.Equal(t, "p", got.Find("r").To)
+	// A name of what is left out.
+	_, refused = merges(t, Merging{}, Entry{Path: "p", Kind: Folder}, Entry{Path: "q", Kind: HardLink, To: "p"}, Entry{Path: "q9", Kind: HardLink, To: "p"})
+	require.Equal(t, []string{"p", "q", "q9"}, refused)
+	// A file that is kept is what it is now.
+	got, _ = merges(t, Merging{}, Entry{Path: "l", Kind: Plain, SHA256: z}, Entry{Path: "q", Kind: Archive, Size: 9, SHA256: z})
+	require.Equal(t, []any{Plain, Archive}, []any{got.Find("l").Kind, got.Find("q").Kind})
+}
+
+// TestMergeNames gives further names of a file their old content when the file gets another one.
+func TestMergeNames(t *testing.T) {
+	x, z := strings.Repeat("0a", 32), strings.Repeat("0c", 32)
+	newer := Entry{Path: "p", Kind: Archive, Size: 9, SHA256: z}
+	got, refused := merges(t, Merging{}, newer)
+	require.Empty(t, refused)
+	require.Equal(t, z, got.Find("p").SHA256)
+	require.Equal(t, Entry{Path: "q", Kind: Archive, Size: 5, SHA256: x, Mode: 0o640}, *got.Find("q"))
+	require.Equal(t, Entry{Path: "q2", Kind: HardLink, To: "q"}, *got.Find("q2"))
+	require.Equal(t, "r", got.Find("u").To)
+	// One of them is still another name of it.
+	got, _ = merges(t, Merging{}, newer, Entry{Path: "q", Kind: HardLink, To: "p"})
+	require.Equal(t, z, got.Linked(got.Find("q")).SHA256)
+	require.Equal(t, x, got.Find("q2").SHA256)
+	// The content has another place.
+	kept := func(at string) Merging {
+		return Merging{Kept: func(old *Entry, own string) string {
+			require.Equal(t, []string{"p", "q.cdfz"}, []string{old.Path, own})
+			return at
+		}}
+	}
+	got, _ = merges(t, kept("p.TIME.cdfz"), newer)
+	require.Equal(t, "p.TIME.cdfz", got.Find("q").At)
+	got, _ = merges(t, kept("p.cdfz"), newer)
+	require.Empty(t, got.Find("q").At, "that of the new content")
+	// It has none.
+	got, refused = merges(t, Merging{}, newer, Entry{Path: "x", Kind: Plain, At: "q.cdfz"})
+	require.Equal(t, []string{"q", "q2"}, refused)
+	require.Nil(t, got.Find("q"))
+	require.Len(t, got.Entries(), 8)
 }
