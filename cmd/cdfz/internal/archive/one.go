@@ -72,10 +72,6 @@ func (v *archiver) one(ctx context.Context, j *cli.Job) (end func(), err error) 
 		return end, v.finish(ctx, w, d.found)
 	}
 	opts, err := v.optionsOf(w)
-	if err != nil && v.whole.on && isDamaged(err) {
-		w.At = filepath.ToSlash(w.Rel)
-		return end, v.plain(ctx, w)
-	}
 	if err != nil {
 		return end, err
 	}
@@ -95,12 +91,6 @@ func (v *archiver) one(ctx context.Context, j *cli.Job) (end func(), err error) 
 		return end, report.ExplainLoss(v.met(ctx, w, d, err))
 	}
 	return end, v.settle(ctx, w, old)
-}
-
-// isDamaged reports whether an error is that of the header of a netCDF file.
-func isDamaged(err error) bool {
-	var format *cdf3.FormatError
-	return errors.As(err, &format) || errors.Is(err, cdf3.ErrNotCDF)
 }
 
 // aim opens a compressed source and chooses the target.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 	"github.com/cdfz-format/cdfz/internal/nofollow"
@@ -208,7 +209,12 @@ func (f *Finder) itemOf(t *tree, rel string, in *os.Root) (*Item, error) {
 	case err != nil:
 		return nil, err
 	case k == kindClassic:
-		return it, nil
+		_, err := cdf3.Read(open, it.Info.Size())
+		var format *cdf3.FormatError
+		if errors.As(err, &format) || errors.Is(err, cdf3.ErrNotCDF) { // no archive can be made of it
+			it.Kind, err = "damaged netCDF header", nil
+		}
+		return it, err
 	case k == kindArchive:
 		it.Kind = alreadyArchive
 		return it, nil
