@@ -139,7 +139,7 @@ func (v *archiver) decidePlain(ctx context.Context, w *work) (d protect.Decision
 		if err != nil {
 			return d, err
 		}
-		held := &protect.Held{Archive: true, Name: filepath.Base(path), Size: old.Size, SHA256: sum}
+		held := &protect.Held{Size: old.Size, SHA256: sum}
 		if err := v.run.Rules.Receipts.Vouched(ctx, path, old.Stat, held); err != nil {
 			return d, err
 		}

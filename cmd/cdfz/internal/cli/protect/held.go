@@ -183,8 +183,10 @@ func (h *Held) String() string {
 		}
 	case h.NetCDF:
 		s = "is a netCDF file of "
-	default:
+	case h.SHA256 == "":
 		return "is no archive"
+	default:
+		s = "has "
 	}
 	s += fmt.Sprintf("%d bytes", h.Size)
 	if !h.Time.IsZero() {

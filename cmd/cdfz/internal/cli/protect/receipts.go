@@ -156,9 +156,10 @@ func (r *Receipts) Proved(path string) {
 // Vouched returns an error if a receipt vouches for an existing archive: the source of its image is gone, and the
 // archive is all that is left of it. It returns nil if a file still holds what was archived, or if this run has proved
 // another archive of the image. A receipt of the same name counts for an archive that is too damaged to tell what it
-// holds. st is that of the archive, nil for an object.
+// holds. st is that of the archive, nil for an object. Another file, with its SHA-256, may have the receipt of one that was
+// kept as it is, unless it is empty.
 func (r *Receipts) Vouched(ctx context.Context, path string, st fs.FileInfo, old *Held) error {
-	if !old.Archive || !r.Given() {
+	if !old.Archive && (old.SHA256 == "" || old.Size == 0) || !r.Given() {
 		return nil
 	}
 	if err := r.Load(ctx); err != nil {
@@ -171,6 +172,9 @@ func (r *Receipts) Vouched(ctx context.Context, path string, st fs.FileInfo, old
 	var gone *receiptfile.Found
 	why := ""
 	for i := range list {
+		if !old.Archive && list[i].Kind != receiptfile.Plain {
+			continue
+		}
 		lost, err := SourceLost(ctx, r.Mounts, list[i].Receipt)
 		if err != nil {
 			return err
@@ -185,7 +189,11 @@ func (r *Receipts) Vouched(ctx context.Context, path string, st fs.FileInfo, old
 	if gone == nil || old.SHA256 != "" && r.hasOther(ctx, list, path, st, old) {
 		return nil
 	}
-	err = fmt.Errorf("the existing archive is kept: it %s, as a receipt of %s states, and its source %s %s", old, gone.File, terminal.ShowName(gone.Source), why)
+	what := "archive"
+	if !old.Archive {
+		what = "file"
+	}
+	err = fmt.Errorf("the existing %s is kept: it %s, as a receipt of %s states, and its source %s %s", what, old, gone.File, terminal.ShowName(gone.Source), why)
 	return terminal.Hinted(err, "another name keeps both")
 }
 

@@ -167,6 +167,14 @@ func (u *Rules) MayReplace(ctx context.Context, e *Existing, n *New) error {
 		}
 		return errVolume()
 	}
+	if !old.Archive && u.Receipts.Given() { // it may be a file that was kept as it is
+		if same, err := sameBytes(ctx, e, n, old, new(Held)); same || err != nil {
+			return err
+		}
+		if err := u.Receipts.Vouched(ctx, e.Path, e.Stat, old); err != nil {
+			return err
+		}
+	}
 	if !old.Archive && !old.NetCDF {
 		return nil
 	}
