@@ -279,8 +279,11 @@ func (v *checker) check(ctx context.Context) {
 		errs, sources := make([]error, len(c.list)), make([]source, len(c.list))
 		for i, n := range c.list {
 			got, err := got, err
-			if n.Kind != kind && c.err == nil {
+			switch {
+			case n.Kind != kind && c.err == nil:
 				got, err = v.content(ctx, j, c.path, n.Receipt)
+			case v.quick && n.Kind == receiptfile.Plain: // which records no SHA-256
+				got.sha256 = n.SHA256
 			}
 			if errs[i] = compare(n.Receipt, got, err); errs[i] != nil && c.err == nil && v.older(ctx, j, c, n.Receipt) {
 				errs[i] = nil
