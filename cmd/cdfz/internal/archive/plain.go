@@ -113,7 +113,10 @@ func (v *archiver) decidePlain(ctx context.Context, w *work) (d protect.Decision
 		if err != nil {
 			return d, err
 		}
-		if has == w.rep.SHA256 && (v.existing != existingNever) {
+		switch {
+		case has == w.rep.SHA256 && v.existing == existingNever:
+			return d, fmt.Errorf("%s: %w", terminal.ShowName(w.rep.Target), atomicfile.ErrExists)
+		case has == w.rep.SHA256:
 			d.Action = protect.Done
 			return d, nil
 		}
