@@ -166,7 +166,7 @@ func TestBarrier(t *testing.T) {
 	for _, args := range [][]string{{"restore", "-j", "2"}, {"restore", "-j", "1"}} {
 		require.NoError(t, os.RemoveAll("more/arch"))
 		require.NoError(t, os.CopyFS("more/arch", os.DirFS("arch/0")))
-		code, out, msg = cdfz(t, append(args, "--files-from", "list")...)
+		code, _, msg = cdfz(t, append(args, "--files-from", "list")...)
 		require.Equal(t, terminal.ExitFailed, code, msg)
 		for i := range 10 {
 			require.FileExists(t, fmt.Sprintf("more/arch/%04d.nc", i), "%v: %s", args, msg)
