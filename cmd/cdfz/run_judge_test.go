@@ -576,13 +576,10 @@ func TestJudgeRunRefused(t *testing.T) {
 	require.NoError(t, err)
 	program := filepath.Join(t.TempDir(), "cdfz")
 	require.NoError(t, os.Symlink(exe, program))
-	for _, c := range []struct {
-		code        int
-		setup, want string
-	}{
-		{1, "mount -t tmpfs none /dev; : >/dev/null", "cdfz: run: there is no /dev/fuse\ncdfz: hint: load the kernel's module fuse, or give a container the device; or use cdfz mount, which needs fusermount3, or cdfz serve, or cdfz restore\n"},
-		{4, "mount -t tmpfs -o nodev none /dev; : >/dev/null; mknod /dev/fuse c 10 229", "cdfz: /dev/fuse: permission denied\n" + hint},
-		{1, "echo 0 >/proc/sys/user/max_user_namespaces; set -- setpriv --bounding-set -sys_admin --inh-caps -sys_admin \"$@\"",
+	for _, c := range []struct{ setup, want string }{
+		{"mount -t tmpfs none /dev; : >/dev/null", "cdfz: run: there is no /dev/fuse\ncdfz: hint: load the kernel's module fuse, or give a container the device; or use cdfz mount, which needs fusermount3, or cdfz serve, or cdfz restore\n"},
+		{"mount -t tmpfs -o nodev none /dev; : >/dev/null; mknod /dev/fuse c 10 229", "cdfz: /dev/fuse: permission denied\n" + hint},
+		{"echo 0 >/proc/sys/user/max_user_namespaces; set -- setpriv --bounding-set -sys_admin --inh-caps -sys_admin \"$@\"",
 			"cdfz: run: user namespaces are turned off (the system's setting user.max_user_namespaces is 0)\n" + hint},
 	} {
 		// The setting belongs to the outer user namespace.
@@ -597,6 +594,6 @@ func TestJudgeRunRefused(t *testing.T) {
 		out, err := cmd.CombinedOutput()
 		require.Error(t, err)
 		require.Equal(t, c.want, string(out))
-		require.Equal(t, c.code, cmd.ProcessState.ExitCode())
+		require.Equal(t, 1, cmd.ProcessState.ExitCode()) // others are those of the command
 	}
 }
