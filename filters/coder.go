@@ -16,7 +16,7 @@ var errNotShorter = errors.New("filters: the block did not become shorter")
 // earlier blocks.
 type Coder struct {
 	chain    Chain
-	stages   []*registered // nil where an optional filter cannot be used
+	stages   []*registered // nil where a filter cannot be used
 	errs     []error       // why it cannot
 	observer Observer
 	label    string // for the observer
@@ -36,13 +36,29 @@ func MaxLen(n int64) int64 {
 // parameters is [ErrParam]. Encoding skips such a filter if it is optional, and decoding a
 // block that used it is an error.
 func NewCoder(c Chain) (*Coder, error) {
+	k, err := NewDecoder(c)
+	if err != nil {
+		return nil, err
+	}
+	for i, f := range k.chain {
+		if k.errs[i] != nil && (!f.Optional || f.ID > MaxID) {
+			return nil, k.errs[i]
+		}
+	}
+	return k, nil
+}
+
+// NewDecoder is [NewCoder] for blocks that exist. A filter that is not registered, or has wrong parameters, is an error of
+// those blocks alone that it was applied to, also if it is required: FORMAT.md, section 9.1.
+func NewDecoder(c Chain) (*Coder, error) {
 	if len(c) > MaxFilters {
 		return nil, errorf(ErrParam, "chain: expected at most %d filters, found %d", MaxFilters, len(c))
 	}
 	k := &Coder{chain: c.Clone(), stages: make([]*registered, len(c)), errs: make([]error, len(c))}
 	for i, f := range k.chain {
 		if f.ID > MaxID {
-			return nil, errorf(ErrFilterID, "filter id: expected at most %d, found %d", MaxID, f.ID)
+			k.errs[i] = errorf(ErrFilterID, "filter id: expected at most %d, found %d", MaxID, f.ID)
+			continue
 		}
 		m := need(f.ID)
 		var err error
@@ -52,14 +68,10 @@ func NewCoder(c Chain) (*Coder, error) {
 		if m == nil || errors.Is(err, ErrUnknownFilter) {
 			err = unknown(f)
 		}
-		switch {
-		case err == nil:
+		if err == nil {
 			k.stages[i] = m
-		case f.Optional:
-			k.errs[i] = err
-		default:
-			return nil, err
 		}
+		k.errs[i] = err
 	}
 	return k, nil
 }

@@ -168,7 +168,7 @@ func (x *repairer) decodes(v int, b int64, e *czip.ZipEntry, decoded int64) (boo
 	if len(c) < 32 && e.Mask>>len(c) != 0 || decoded > image.DefaultMemory || e.Stored > image.DefaultMemory {
 		return false, nil
 	}
-	coder, err := filters.NewCoder(c)
+	coder, err := filters.NewDecoder(c)
 	if err != nil {
 		return false, nil
 	}

@@ -127,7 +127,7 @@ func (d *salvageDecoder) block(b plan.Block, row blockidx.Row) ([]byte, error) {
 	}
 	c := d.coders[b.Chain]
 	if c == nil {
-		if c, err = filters.NewCoder(chain); err != nil {
+		if c, err = filters.NewDecoder(chain); err != nil {
 			return nil, opening.Corrupt(err)
 		}
 		c = c.Observed(d.observer, "")

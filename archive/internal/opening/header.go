@@ -91,19 +91,17 @@ func decodeHeader(ctx context.Context, scratch *[]byte, f plan.Head, block int64
 		if f.First > plan.MaxFirst {
 			return fail(fmt.Errorf("%d bytes: expected exclusion mask %x, found %x", f.First, whole, at.Mask))
 		}
-		c, err := filters.NewCoder(f.Chain)
+		c, err := filters.NewDecoder(f.Chain)
 		if err != nil {
-			err = fmt.Errorf("archive: chain of the header: %w", err)
-			if !errors.Is(err, filters.ErrUnknownFilter) {
-				err = Corrupt(err)
-			}
-			return nil, err
+			return fail(err)
 		}
 		if int64(cap(*scratch)) < f.First {
 			*scratch = make([]byte, f.First)
 		}
 		raw = (*scratch)[:f.First]
-		if err := c.Observed(observer.Of[filters.Observer](ctx), "(header)").Decode(raw, stored, at.Mask); err != nil {
+		if err := c.Observed(observer.Of[filters.Observer](ctx), "(header)").Decode(raw, stored, at.Mask); errors.Is(err, filters.ErrUnknownFilter) {
+			return nil, fmt.Errorf("archive: chain of the header: %w", err)
+		} else if err != nil {
 			return fail(err)
 		}
 	} else if int64(len(stored)) != f.First {

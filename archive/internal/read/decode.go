@@ -58,7 +58,7 @@ func (c *Chains) Coder(chain, v int) (*filters.Coder, error) {
 	coder := c.coders[chain].Load()
 	if coder == nil {
 		var err error
-		if coder, err = filters.NewCoder(c.l.Filters[chain]); err != nil {
+		if coder, err = filters.NewDecoder(c.l.Filters[chain]); err != nil {
 			return nil, err
 		}
 		c.coders[chain].Store(coder)

@@ -92,6 +92,8 @@ func good() []vector {
 		v("mask_required", "9.1", "a mask that leaves out filters that are not optional", with(one(`[{"id":2,"params":[2]},{"id":32015}]`, oneValues), func(a *archive) { a.blocks[1].mask = 3 })),
 		v("unknown_filter_masked", "9.1", "an unknown filter that every block leaves out", with(one(`[{"id":65000,"params":[1],"optional":true,"name":"later"}]`, oneValues), func(a *archive) { a.blocks[1].mask = 1 })),
 		v("filter_params_masked", "9.1", "parameters that no filter allows, of one that every block leaves out", with(one(`[{"id":1,"params":[12],"optional":true}]`, oneValues), func(a *archive) { a.blocks[1].mask = 1 })),
+		v("filter_params_masked_required", "9.1", "the same of a filter that is not optional", with(one(`[{"id":1,"params":[12]}]`, oneValues), func(a *archive) { a.blocks[1].mask = 1 })),
+		v("unknown_filter_masked_required", "9.1", "an unknown filter that is not optional, and that every block leaves out", with(one(`[{"id":65000,"params":[1],"name":"later"}]`, oneValues), func(a *archive) { a.blocks[1].mask = 1 })),
 		v("header_masked", "5.2", "the block of the netCDF header leaves its filter out", with(smallest(), func(a *archive) {
 			a.blocks[0].raw, a.blocks[0].data, a.blocks[0].mask = a.image, a.image, 1
 		})),
