@@ -290,6 +290,20 @@ func TestNativeVolumes(t *testing.T) {
 		long.members++
 	}
 	require.Equal(t, "damage", n.same(t, long.join(t), paths[0], "long paths"))
+	long = splitVolume(t, vol)
+	var block []byte
+	first, before := "~/"+strings.Repeat("n/", 4080)+strings.Repeat("0", 30), ""
+	for i := range 8193 { // as many in a block
+		same, path := 0, fmt.Sprintf("%s%030d", first[:len(first)-30], i)
+		for same < len(before) && path[same] == before[same] {
+			same++
+		}
+		before = path
+		block = binary.AppendUvarint(binary.AppendUvarint(block, uint64(same)), uint64(len(path)-same))
+		block = append(append(block, path[same:]...), '5', 0, 0, 0, 0, 0)
+	}
+	long.blocks, long.counts, long.firsts, long.members = append(long.blocks, block), append(long.counts, 8193), append(long.firsts, first), long.members+8193
+	require.Equal(t, "damage", n.same(t, long.join(t), first, "long paths in a block"))
 	for _, outcome := range []string{"image", "refuse", "damage", "absent"} {
 		require.Greater(t, found[outcome], 10, "%v", found)
 	}

@@ -17,7 +17,7 @@ enum {
 	FRONT = 2 * UNIT,      /* of the global header */
 	MOST_PATH = 8192,      /* bytes of a path, and of a target */
 	MOST_ENTRIES = 1 << 20, /* bytes of a block's contents */
-	MOST_FIRSTS = 1 << 26  /* bytes of the paths in the top level */
+	MOST_PATHS = 1 << 26   /* bytes of the paths in the top level, and in a block */
 };
 
 /* What this library takes on. */
@@ -230,8 +230,8 @@ static cdfz_status check_top(const volume *v, top_walk *w, cdfz_error *e)
 				n, b.count, b.length);
 		else if (!path_check(first) || (n > 0 && path_compare((path){before, size}, first) >= 0))
 			status = fail(v->whole, e, CDFZ_DAMAGED, at, "block %" PRIu64 " of the index begins with a wrong path", n);
-		else if ((firsts += first.size) > MOST_FIRSTS)
-			status = fail(v->whole, e, CDFZ_DAMAGED, at, "the first paths of %" PRIu64 " blocks of the index take more than %d bytes", n + 1, MOST_FIRSTS);
+		else if ((firsts += first.size) > MOST_PATHS)
+			status = fail(v->whole, e, CDFZ_DAMAGED, at, "the first paths of %" PRIu64 " blocks of the index take more than %d bytes", n + 1, MOST_PATHS);
 		off = b.off + b.stored;
 		members += b.count;
 		memcpy(before, first.bytes, first.size);
@@ -443,7 +443,7 @@ typedef struct {
 static cdfz_status block_search(const volume *v, const index_block *b, path first, path next, search *s, cdfz_error *e)
 {
 	uint8_t *contents;
-	uint64_t count = 0, file = 0;
+	uint64_t count = 0, file = 0, paths = 0;
 	size_t size = 0, before = 0;
 	where at = {-1, -1, (int64_t)b->off};
 	cdfz_status status = block_contents(v, b, &contents, e);
@@ -454,7 +454,7 @@ static cdfz_status block_search(const volume *v, const index_block *b, path firs
 	while (ok && in.p < in.end) {
 		number_path(&in, s->at, &size);
 		path name = {s->at, size};
-		ok = !in.bad && count < b->count && entry_read(&in, name, v->index, &file, &s->now) &&
+		ok = !in.bad && count < b->count && (paths += size) <= MOST_PATHS && entry_read(&in, name, v->index, &file, &s->now) &&
 			(count == 0 ? path_compare(name, first) == 0 : path_compare((path){s->before, before}, name) < 0);
 		if (ok && path_compare(name, s->name) == 0) {
 			*s->to = s->now;

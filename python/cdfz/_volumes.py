@@ -11,7 +11,7 @@ import zlib
 from ._errors import ArchiveDamaged, ArchiveUnsupported
 from ._shared import Shared
 
-UNIT, TAIL, LONGEST, BLOCK, MOST_FIRSTS = 512, 64 << 10, 8192, 1 << 20, 1 << 26
+UNIT, TAIL, LONGEST, BLOCK, MOST_PATHS = 512, 64 << 10, 8192, 1 << 20, 1 << 26
 MOST_LINKS, MOST_PARTS = 40, 8192              # that a path may lead over, as in other readers: each part may cost a block
 KEPT = 16                                      # volumes whose top level is kept
 LINE = re.compile(rb"cdfz volume 1 index (\w{16}) top (\w{16}) (\w{16}) (\w{8}) members (\w{16}) packed \w{16} (\w{8})\n")
@@ -97,7 +97,7 @@ class Volume:
                 self.blocks.append((off, stored, size, crc))
                 self.firsts.append(order(path))
                 off, firsts = off + stored, firsts + len(path)
-                self.need(firsts <= MOST_FIRSTS, "the top level")
+                self.need(firsts <= MOST_PATHS, "the top level")
         except IndexError:
             self.need(False, "the top level")
         self.need(off == top, "the top level")
@@ -114,9 +114,11 @@ class Volume:
         try:
             data = d.decompress(data, size + 1)
             self.need(len(data) == size and d.eof, "a block of the index")
-            r, path, last = Numbers(data), b"", 0
+            r, path, last, paths = Numbers(data), b"", 0, 0
             while r.at < size:
                 path = r.path(path)
+                paths += len(path)
+                self.need(paths <= MOST_PATHS, "a block of the index")
                 kind, flags = r.take(2)
                 for _ in range(4):             # mode, owner, group, time
                     r.number()
