@@ -248,7 +248,7 @@ func (v *archiver) link(ctx context.Context, j *cli.Job) (end func(), err error)
 		return end, v.whole.notArchived(to)
 	}
 	if had := v.whole.tree.Find(rel); had != nil && had.Stored() != "" && had.SHA256 != "" && had.SHA256 != first.SHA256 && !v.packs.on() {
-		return end, terminal.Lasting(fmt.Errorf("%s: the existing file has other bytes than %s, of which it is a further name now: %w", terminal.ShowName(urls.Below(v.run.Dest.Name, had.Stored())), v.whole.src.ShowsAs(to), atomicfile.ErrExists))
+		return end, terminal.Lasting(fmt.Errorf("%s: it is a further name of %s now, and the existing file has other bytes: %w", terminal.ShowName(urls.Below(v.run.Dest.Name, had.Stored())), v.whole.src.ShowsAs(to), atomicfile.ErrExists))
 	}
 	if w.in, err = v.run.In.OpenFile(ctx, j.File); err != nil {
 		return end, err

@@ -43,7 +43,7 @@ type whole struct {
 
 	listing sync.Mutex
 	listed  *treefile.Tree  // that is on disk
-	held    map[string]bool // files and further names of which that has an older state, or nothing, by path
+	held    map[string]bool // files and further names, by path, whose older state the tree file on disk has, or nothing of them
 }
 
 // check checks the flags.

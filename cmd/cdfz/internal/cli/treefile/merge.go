@@ -19,7 +19,7 @@ type Merging struct {
 //
 // What is kept stays described as it is. So an entry of t is not replaced:
 //
-//   - if it is a folder and the newer one is none, or the reverse, and if it is a file and the newer one is a symbolic
+//   - if only one of the two is a folder, and if it is a file and the newer one is a symbolic
 //     link, or a further name of a file with other content, but in volumes. refused are the paths of these newer ones, and
 //     of those that they leave without a folder or a file;
 //   - while the newer one has no SHA-256, since its run has not come to it, unless size and time are the same. Then the
