@@ -50,8 +50,7 @@ func (t *whole) refusal(rel string) error {
 	case again && (had == nil || had.Kind == treefile.HardLink):
 		return t.notArchived(to)
 	case had == nil:
-		is = "no folder above it"
-		return fmt.Errorf("the folder of archives has %s, from an earlier run", is)
+		return errors.New("the folder of archives has no folder above this path, from an earlier run")
 	case had.Kind == treefile.Folder:
 		is = "a folder"
 	case had.Kind == treefile.Link:
