@@ -106,11 +106,12 @@ func (p *packs) listFirst(ctx context.Context, v *archiver, list []*packed) (now
 	var newer []treefile.Entry
 	for _, k := range list {
 		_, again := t.first[k.entry.Path]
+		older := t.isOlder(k.entry.Path, k.rep.SHA256)
 		switch {
-		case t.held[k.entry.Path] && len(p.open) > 0:
+		case older && len(p.open) > 0:
 			p.ready = append(p.ready, k)
 			continue
-		case t.held[k.entry.Path] && !again:
+		case older && !again:
 			e := *k.entry
 			e.SHA256 = k.rep.SHA256
 			newer = append(newer, e)

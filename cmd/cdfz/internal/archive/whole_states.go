@@ -92,6 +92,13 @@ func (t *whole) hold() {
 	}
 }
 
+// isOlder reports whether the tree file on disk has an older state of a file that is done, or nothing of it: a state may also
+// have the size and the time of another one. The caller has locked listing.
+func (t *whole) isOlder(rel, sum string) bool {
+	had := t.listed.Linked(t.listed.Find(rel))
+	return t.held[rel] || had != nil && had.SHA256 != "" && sum != "" && had.SHA256 != sum
+}
+
 // release merges files that are done, with their further names, into a tree. The caller has locked listing.
 func (t *whole) release(v *archiver, old *treefile.Tree, files []treefile.Entry) (*treefile.Tree, error) {
 	newer := t.withLinks(files...)
@@ -109,15 +116,19 @@ func (t *whole) release(v *archiver, old *treefile.Tree, files []treefile.Entry)
 // listing.
 func (t *whole) list(ctx context.Context, v *archiver, w *work) error {
 	rel := filepath.ToSlash(w.Rel)
-	if !t.held[rel] || v.packs.on() { // these list all of a volume at once
-		return nil
-	}
 	var e treefile.Entry
-	if to, again := t.first[rel]; again {
+	sum := w.rep.SHA256
+	to, again := t.first[rel]
+	if again {
 		t.mu.Lock()
 		e = t.done[to]
 		t.mu.Unlock()
-	} else {
+		sum = e.SHA256
+	}
+	if !t.isOlder(rel, sum) || v.packs.on() { // these list all of a volume at once
+		return nil
+	}
+	if !again {
 		t.noteKept(w)
 		e = *t.entryOfDone(w)
 	}

@@ -113,7 +113,7 @@ func (v *verifier) plain(ctx context.Context, j *cli.Job, e *treefile.Entry) (ve
 	return intact, nil
 }
 
-// comparePlain compares a file that was kept as it is with its original. The file itself is no original of its own.
+// comparePlain compares a file that was kept as it is with its original. The file itself proves nothing.
 func (v *verifier) comparePlain(ctx context.Context, j *cli.Job, in *fileio.Input, e *treefile.Entry, out *verifyReport) error {
 	name, err := v.originalOf(j.File)
 	if err != nil {

@@ -136,7 +136,7 @@ func (t *Tree) ByStored(path string) *Entry {
 	return nil
 }
 
-// Linked returns the file of which a hard link is another name. It is the entry itself for others, also for nil.
+// Linked follows a hard link to its file. It returns other entries, and nil, as they are.
 func (t *Tree) Linked(e *Entry) *Entry {
 	if e != nil && e.Kind == HardLink {
 		return t.Find(e.To)

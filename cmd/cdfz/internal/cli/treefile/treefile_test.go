@@ -145,7 +145,7 @@ func TestMerge(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// merges merges entries, some of which nobody has kept yet, into a tree of a file with two further names, and one with three.
+// merges merges entries into a tree with two files: one has two further names, the other three. Some entries are not kept yet.
 func merges(t *testing.T, how Merging, newer ...Entry) (*Tree, []string) {
 	t.Helper()
 	x, y := strings.Repeat("0a", 32), strings.Repeat("0b", 32)
@@ -216,7 +216,7 @@ func TestMergeKept(t *testing.T) {
 	// A name of what is left out.
 	_, refused = merges(t, Merging{}, Entry{Path: "p", Kind: Folder}, Entry{Path: "q", Kind: HardLink, To: "p"}, Entry{Path: "q9", Kind: HardLink, To: "p"})
 	require.Equal(t, []string{"p", "q", "q9"}, refused)
-	// A file that is kept is what it is now.
+	// Once a file is kept, its entry is the new one.
 	got, _ = merges(t, Merging{}, Entry{Path: "l", Kind: Plain, SHA256: z}, Entry{Path: "q", Kind: Archive, Size: 9, SHA256: z})
 	require.Equal(t, []any{Plain, Archive}, []any{got.Find("l").Kind, got.Find("q").Kind})
 }
