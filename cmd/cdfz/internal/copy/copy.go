@@ -246,13 +246,25 @@ func (v *copier) all(ctx context.Context, args []string) {
 			return
 		}
 	}
-	v.run.Each(ctx, files, func(j *cli.Job) error {
-		if e := t.found(j.Name); e != nil && e.Kind == treefile.Plain {
-			return v.copyPlain(ctx, j, e)
+	v.run.Each(ctx, files, func(j *cli.Job) (err error) {
+		e := t.found(j.Name)
+		if e != nil && e.Kind == treefile.Plain {
+			err = v.copyPlain(ctx, j, e)
+		} else {
+			err = v.one(ctx, j)
 		}
-		return v.one(ctx, j)
+		if e != nil && err == nil {
+			t.copied[e.Path] = true
+		}
+		return err
 	}, v.run.Term.FailFile)
-	if t != nil && ctx.Err() == nil {
+	if t == nil {
+		return
+	}
+	if err := t.complete(ctx, v); err != nil {
+		v.run.Term.FailFile(terminal.ShowTarget(v.run.Dest.Name), err)
+	}
+	if ctx.Err() == nil {
 		t.missing(v)
 		t.rest(ctx, v, args[0])
 	}

@@ -29,6 +29,9 @@ type tree struct {
 	*fileio.TreeOf
 	part *treefile.Tree  // what is copied, with paths below IN
 	met  map[string]bool // paths of files of it that were found
+	// held are the paths of files of which the target has an older state. Its tree file lists the new one once it is copied.
+	held   map[string]bool
+	copied map[string]bool // paths of files that the target has now
 }
 
 // findTree finds the tree file of IN. Copies as classic files have none.
@@ -40,7 +43,7 @@ func (v *copier) findTree(ctx context.Context, args []string) (*tree, error) {
 	if of == nil || err != nil {
 		return nil, err
 	}
-	t := &tree{TreeOf: of, met: map[string]bool{}}
+	t := &tree{TreeOf: of, met: map[string]bool{}, copied: map[string]bool{}}
 	t.part, err = treefile.New(t.entries(v.run.Select.Chooses))
 	t.part.ByStored("")
 	return t, err
@@ -118,15 +121,48 @@ func (t *tree) found(name string) *treefile.Entry {
 	return e
 }
 
-// write writes the tree file of the copy, before the files.
+// write writes the tree file of the copy, before the files. Of a file that the target has in an older state, that stays
+// listed.
 func (t *tree) write(ctx context.Context, v *copier) error {
+	return t.update(ctx, v, func(old *treefile.Tree) []treefile.Entry {
+		t.held = map[string]bool{}
+		list := slices.Clone(t.part.Entries())
+		for i := range list {
+			e := &list[i]
+			if had := old.Linked(old.Find(e.Path)); e.SHA256 != "" && had != nil && had.SHA256 != "" && had.SHA256 != e.SHA256 {
+				t.held[e.Path] = true
+				e.SHA256 = ""
+			}
+		}
+		return list
+	})
+}
+
+// complete lists the new states of files that have replaced older ones, and their further names.
+func (t *tree) complete(ctx context.Context, v *copier) error {
+	now := map[string]bool{}
+	for path := range t.held {
+		if t.copied[path] {
+			now[path] = true
+		}
+	}
+	if len(now) == 0 {
+		return nil
+	}
+	return t.update(context.WithoutCancel(ctx), v, func(*treefile.Tree) []treefile.Entry {
+		return slices.DeleteFunc(slices.Clone(t.part.Entries()), func(e treefile.Entry) bool { return !now[e.Path] && !now[e.To] })
+	})
+}
+
+// update merges entries into the tree file of the copy.
+func (t *tree) update(ctx context.Context, v *copier, entries func(old *treefile.Tree) []treefile.Entry) error {
 	rights, err := v.run.Targets.RightsLikeTree(t.TreeOf)
 	if err != nil {
 		return err
 	}
 	var refused []string
 	_, err = v.run.Targets.UpdateTree(ctx, rights, func(old *treefile.Tree) (merged *treefile.Tree, err error) {
-		merged, refused, err = old.Merge(slices.Clone(t.part.Entries()), treefile.Merging{})
+		merged, refused, err = old.Merge(entries(old), treefile.Merging{})
 		return merged, err
 	})
 	for _, rel := range refused {
@@ -171,6 +207,9 @@ func (t *tree) rest(ctx context.Context, v *copier, source string) {
 		case treefile.Link:
 			_, err = v.run.Targets.MakeLink(e, e.Placed()) // the tree file has all attributes
 		case treefile.HardLink:
+			if t.held[e.To] && !t.copied[e.To] {
+				continue
+			}
 			first := t.part.Find(e.To)
 			to := e.Path
 			if first.Kind == treefile.Archive {
