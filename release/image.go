@@ -44,23 +44,12 @@ func (r *release) image() error {
 	if err != nil {
 		return err
 	}
-	err = path.AppendIndex(index, layout.WithAnnotations(map[string]string{"org.opencontainers.image.ref.name": r.version.String()}))
+	// skopeo and umoci find the image by the first name. podman and containerd call it by the second.
+	err = path.AppendIndex(index, layout.WithAnnotations(map[string]string{
+		"org.opencontainers.image.ref.name": r.version.String(), "io.containerd.image.name": "localhost/cdfz:" + r.version.String(),
+	}))
 	if err != nil {
 		return err
-	}
-	// Tools that expect one image find that of a processor by its name.
-	for _, t := range r.targets {
-		if t.os != "linux" {
-			continue
-		}
-		img, err := r.imageOf(t)
-		if err != nil {
-			return err
-		}
-		if err := path.AppendImage(img, layout.WithPlatform(v1.Platform{OS: t.os, Architecture: t.arch}),
-			layout.WithAnnotations(map[string]string{"org.opencontainers.image.ref.name": r.version.String() + "-" + t.arch})); err != nil {
-			return err
-		}
 	}
 	return create(r.out("cdfz-%s-oci.tar", r.version), func(w io.Writer) error { return r.tarOf(w, dir, "") })
 }
