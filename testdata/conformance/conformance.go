@@ -58,7 +58,8 @@ func Answer(ctx context.Context, line string) string {
 func Outcome(err error) string {
 	var format *cdf3.FormatError
 	switch {
-	case errors.Is(err, archive.ErrNotArchive), errors.Is(err, archive.ErrVersion), errors.Is(err, filters.ErrUnknownFilter):
+	case errors.Is(err, archive.ErrNotArchive), errors.Is(err, archive.ErrVersion),
+		errors.Is(err, filters.ErrUnknownFilter) && !errors.Is(err, archive.ErrCorrupt): // which callers would take for damage
 		return "refused"
 	case errors.Is(err, archive.ErrCorrupt), errors.Is(err, lorenz.ErrCorrupt):
 		return "damaged"
