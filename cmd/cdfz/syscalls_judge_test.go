@@ -10,10 +10,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/cdfz-format/cdfz/internal/nstest"
 	"github.com/cdfz-format/cdfz/testdata/trees"
 )
 
@@ -153,4 +155,58 @@ func TestFlushFails(t *testing.T) {
 			require.Contains(t, string(logged), "INJECTED", "files are not flushed together")
 		}
 	}
+}
+
+// TestWholeChangedKilled kills archive --whole --delete-source where it makes, exchanges and deletes files. The source has other
+// bytes than the file that an earlier run has kept, and its size and time. Once the source is gone, the tree has the new bytes.
+func TestWholeChangedKilled(t *testing.T) {
+	write := func(dir, text string) {
+		name := filepath.Join(dir, "data/n.txt")
+		require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o777))
+		require.NoError(t, os.WriteFile(name, []byte(text), 0o666))
+		at := time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC)
+		require.NoError(t, os.Chtimes(name, at, at))
+	}
+	runs := 0
+	for _, call := range []string{"linkat", "renameat2", "unlinkat"} {
+		for n := 1; ; n++ {
+			dir := nstest.Folder(t)
+			cdfz := func(args ...string) {
+				t.Helper()
+				cmd := self(t, args...)
+				cmd.Dir = dir
+				out, err := cmd.CombinedOutput()
+				require.NoError(t, err, "%s %d: cdfz %s: %s", call, n, strings.Join(args, " "), out)
+			}
+			write(dir, "notes\n")
+			cdfz("archive", "--whole", "-q", "-o", "arch/", "data")
+			write(dir, "Notes\n")
+			args := []string{"archive", "--whole", "-q", "-f", "--replace-other", "--skip-existing", "hash", "--receipts", "r.jsonl", "--delete-source", "-o", "arch/", "data"}
+			cmd := self(t, args...)
+			link := filepath.Join(dir, cmd.Args[0])
+			require.NoError(t, os.Symlink(cmd.Path, link))
+			log := filepath.Join(dir, "log")
+			trace := exec.Command("strace", append([]string{"-f", "-qq", "-o", log, "-e", "trace=" + call,
+				"-e", fmt.Sprintf("inject=%s:signal=KILL:when=%d", call, n), link}, args...)...)
+			trace.Dir, trace.Env = dir, append(os.Environ(), "GOMAXPROCS=1")
+			_, _ = trace.CombinedOutput() // the log tells whether it was killed
+			logged, err := os.ReadFile(log)
+			require.NoError(t, err)
+			if !strings.Contains(string(logged), "killed by SIGKILL") {
+				break // no such call
+			}
+			runs++
+			left, err := os.ReadDir(filepath.Join(dir, "data"))
+			if err == nil && len(left) > 0 {
+				cdfz(args...)
+			}
+			cdfz("verify", "-q", "arch")
+			cdfz("restore", "-q", "-o", "back/", "arch")
+			got, err := os.ReadFile(filepath.Join(dir, "back/n.txt"))
+			require.NoError(t, err)
+			require.Equal(t, "Notes\n", string(got), "%s %d", call, n)
+		}
+	}
+	t.Logf("%d runs", runs)
+	require.Greater(t, runs, 5)
 }
