@@ -171,10 +171,10 @@ func TestJudgeExamples(t *testing.T) {
 		require.NoError(t, err)
 		return len(list)
 	}
-	run(t, dir, bin, nil, "bash", abs(t, "examples/parallel.sh"), "data/", "a/", "2", "2")
+	run(t, dir, bin, nil, "bash", abs(t, "examples/parallel.sh"), "data", "a", "2", "2")
 	require.Len(t, names, archived("a"))
 	require.NoError(t, os.RemoveAll(filepath.Join(dir, "receipts")))
-	run(t, dir, bin, nil, "snakemake", "-q", "-s", abs(t, "examples/Snakefile"), "--config", "archives=b/", "shards=2", "--cores", "2")
+	run(t, dir, bin, nil, "snakemake", "-q", "-s", abs(t, "examples/Snakefile"), "--config", "archives=b", "shards=2", "--cores", "2")
 	require.Len(t, names, archived("b"))
 	require.FileExists(t, filepath.Join(dir, "archives.parquet"))
 	run(t, "", "", nil, "promtool", "check", "rules", "examples/prometheus-rules.yml")
@@ -197,4 +197,15 @@ func TestJudgeExamples(t *testing.T) {
 	args := strings.NewReplacer("/srv/archives/", "a/", "/var/lib/cdfz/", "").Replace(string(line[1]))
 	run(t, dir, bin, nil, "cdfz", strings.Fields(args)...)
 	require.FileExists(t, filepath.Join(dir, "scrub.jsonl"))
+
+	// What it tells Prometheus is a number, also of a run that was killed (systemd.exec(5), EXIT_CODE).
+	after := regexp.MustCompile(`(?s)ExecStopPost=\+/bin/sh -c '(.*?)'\n`).FindSubmatch(unit)
+	require.NotNil(t, after)
+	script := strings.NewReplacer("\\\n", " ", "$$", "$", "%%", "%", "/var/lib/prometheus/node-exporter", dir).Replace(string(after[1]))
+	for _, end := range [][]string{{"EXIT_CODE=exited", "EXIT_STATUS=3", "3"}, {"EXIT_CODE=killed", "EXIT_STATUS=KILL", "137"}, {"EXIT_CODE=dumped", "EXIT_STATUS=SEGV", "137"}} {
+		run(t, dir, "", end[:2], "sh", "-c", script)
+		metrics, err := os.ReadFile(filepath.Join(dir, "cdfz.prom"))
+		require.NoError(t, err)
+		require.Regexp(t, `^cdfz_scrub_exit_code `+end[2]+`\ncdfz_scrub_end_seconds \d+\n$`, string(metrics))
+	}
 }
