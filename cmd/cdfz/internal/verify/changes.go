@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"time"
 
+	"github.com/cdfz-format/cdfz/archive/volume"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/statefile"
@@ -86,7 +88,7 @@ func (v *verifier) looksFor(ctx context.Context, args []string, files *fileio.Li
 				place = s.Named(placeOf(v.run, dir))
 			}
 			rel, ok := statefile.Below(name, place)
-			if !ok || !isArchive(rel) || !v.run.Select.Chooses(rel) || slices.ContainsFunc(unread, func(u string) bool { return reads(dir, rel, u) }) || there(dir, rel) {
+			if !ok || !isArchive(rel) || !v.run.Select.Chooses(chosenAs(dir, rel)) || slices.ContainsFunc(unread, func(u string) bool { return reads(dir, rel, u) }) || there(dir, rel) {
 				continue
 			}
 			return terminal.ReportName(statefile.Join(dir, rel)), true
@@ -94,6 +96,17 @@ func (v *verifier) looksFor(ctx context.Context, args []string, files *fileio.Li
 		return "", false
 	})
 	v.lose(missing)
+}
+
+// chosenAs returns the path by which patterns and shards choose a file below a folder or prefix: that of a member has
+// no volume in it.
+func chosenAs(dir, rel string) string {
+	for file, member := range volume.Split(rel) {
+		if remote.IsURL(dir) || !isDir(statefile.Join(dir, file)) {
+			return path.Join(path.Dir(file), member)
+		}
+	}
+	return rel
 }
 
 // isArchive reports whether a folder is searched for files with a name.
