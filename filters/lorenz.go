@@ -208,6 +208,25 @@ func (s *lorenzState) decoder(params []uint32) (*lorenz.Decoder, error) {
 	return &s.dec, nil
 }
 
+// decoderOf is decoder for blocks that must decode to n bytes: whoever decodes only a part of one
+// does not see how long the whole is.
+func (s *lorenzState) decoderOf(params []uint32, n int) (*lorenz.Decoder, error) {
+	d, err := s.decoder(params)
+	if err == nil && s.len() != n {
+		return nil, errorf(ErrDecodedSize, "lorenz: expected %d bytes, found %d", n, s.len())
+	}
+	return d, err
+}
+
+// len returns the number of bytes of a block with the last parameters, once a decoder took them.
+func (s *lorenzState) len() int {
+	n := s.p.Type.Size()
+	for _, d := range s.p.Dims {
+		n *= d
+	}
+	return n
+}
+
 func (s *lorenzState) Encode(dst, src []byte, params []uint32, in Block) ([]byte, error) {
 	return s.encode(dst, src, params, nil)
 }
@@ -234,10 +253,7 @@ func (s *lorenzState) Decode(dst, src []byte, params []uint32, max int) ([]byte,
 	if err != nil {
 		return nil, err
 	}
-	n := s.p.Type.Size()
-	for _, d := range s.p.Dims {
-		n *= d
-	}
+	n := s.len()
 	if n > max {
 		return nil, errorf(ErrDecodedSize, "lorenz: expected at most %d bytes, found %d", max, n)
 	}
@@ -248,8 +264,8 @@ func (s *lorenzState) Decode(dst, src []byte, params []uint32, max int) ([]byte,
 	return dst, nil
 }
 
-func (s *lorenzState) DecodeRange(dst, src []byte, params []uint32, _, from int) error {
-	d, err := s.decoder(params)
+func (s *lorenzState) DecodeRange(dst, src []byte, params []uint32, n, from int) error {
+	d, err := s.decoderOf(params, n)
 	if err != nil {
 		return err
 	}
@@ -260,8 +276,8 @@ func (s *lorenzState) DecodeRange(dst, src []byte, params []uint32, _, from int)
 	return nil
 }
 
-func (s *lorenzState) DecodeRuns(dst, src []byte, params []uint32, _ int, r Runs) error {
-	d, err := s.decoder(params)
+func (s *lorenzState) DecodeRuns(dst, src []byte, params []uint32, n int, r Runs) error {
+	d, err := s.decoderOf(params, n)
 	if err != nil {
 		return err
 	}

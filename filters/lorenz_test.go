@@ -57,6 +57,21 @@ func TestLorenzFilter(t *testing.T) {
 	}
 }
 
+// TestLorenzLength decodes parts of blocks whose parameters describe more or fewer bytes than the
+// block has: they are damaged for these reads too.
+func TestLorenzLength(t *testing.T) {
+	for _, dims := range []uint32{500, 2000} {
+		k, err := filters.NewCoder(filters.Chain{{ID: filters.Lorenz, Params: []uint32{1, 5, 0, 1, dims}}})
+		require.NoError(t, err)
+		out, _, err := k.Encode(nil, make([]byte, 4*dims))
+		require.NoError(t, err)
+		const n = 4000
+		require.ErrorIs(t, k.Decode(make([]byte, n), out, 0), filters.ErrDecodedSize)
+		require.ErrorIs(t, k.DecodeRange(make([]byte, 12), out, 0, n, 0), filters.ErrDecodedSize)
+		require.ErrorIs(t, k.DecodeRuns(make([]byte, 12), out, 0, n, filters.Runs{Len: 4, Stride: 40, Count: 3}), filters.ErrDecodedSize)
+	}
+}
+
 // TestLorenzStack encodes a stack of two equal arrays.
 func TestLorenzStack(t *testing.T) {
 	src := bytes.Repeat(smoothField(60, 90), 2)
