@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/archive/volume"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/protect"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/receiptfile"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/stop"
@@ -342,7 +343,7 @@ func NewInput(name string, f *os.File, st fs.FileInfo) *Input {
 }
 
 // OpenToChange opens an archive that is changed in place, or without that if there is -o.
-// It locks the file, so that only one cdfz changes it at a time.
+// It locks the file, so that only one cdfz changes it at a time. A volume is never changed in place.
 func (n *Inputs) OpenToChange(ctx context.Context, j File) (in *Input, err error) {
 	switch {
 	case n.dest.Name != "":
@@ -365,12 +366,29 @@ func (n *Inputs) OpenToChange(ctx context.Context, j File) (in *Input, err error
 	if err != nil {
 		return nil, err
 	}
-	if err := atomicfile.Lock(in.File); err != nil {
+	if err = atomicfile.Lock(in.File); err == nil {
+		err = refuseVolume(ctx, in)
+	}
+	if err != nil {
 		in.Close()
 		return nil, err
 	}
 	return in, nil
 }
+
+// refuseVolume returns an error for a volume. Where a disk cannot read its front or its end, the name tells.
+func refuseVolume(ctx context.Context, in *Input) error {
+	is, err := protect.IsVolume(ctx, in.R, in.Size)
+	if ioat.Unreadable(err) {
+		is, err = path.Ext(in.Name) == volume.Suffix, nil
+	}
+	if err == nil && is {
+		err = terminal.Hinted(errIsVolume, "cdfz repair -o NEW%s writes it anew, healed from its parity or with a new index", volume.Suffix)
+	}
+	return err
+}
+
+var errIsVolume = terminal.Lasting(errors.New("a volume cannot be changed in place"))
 
 // errInVolume is the error of a change in a volume.
 var errInVolume = terminal.Lasting(errors.New("a member of a volume cannot be changed in place"))

@@ -58,7 +58,7 @@ func Look(ctx context.Context, name string, r io.ReaderAt, size int64) (*Held, e
 	if classic, err := isClassic(r, size); classic || err != nil {
 		return &Held{NetCDF: true, Size: size}, err
 	}
-	if v, err := isVolume(ctx, r, size); v || err != nil {
+	if v, err := IsVolume(ctx, r, size); v || err != nil {
 		return &Held{Volume: true, Size: size}, err
 	}
 	h, err := lookClosed(ctx, name, r, size, err)
@@ -124,8 +124,8 @@ func isClassic(r io.ReaderAt, size int64) (bool, error) {
 	return len(b) == 4 && string(b[:3]) == "CDF" && (b[3] == 1 || b[3] == 2 || b[3] == 5), nil
 }
 
-// isVolume reports whether a file is a volume, by its first header or its end. The rest of it may be lost.
-func isVolume(ctx context.Context, r io.ReaderAt, size int64) (bool, error) {
+// IsVolume reports whether a file is a volume, by its first header or its end. The rest of it may be lost.
+func IsVolume(ctx context.Context, r io.ReaderAt, size int64) (bool, error) {
 	if is, err := volume.IsVolume(r, size); is || err != nil {
 		return is, err
 	}
