@@ -21,7 +21,7 @@ type Healed struct {
 	// were not changed.
 	Kept    []parity.Range
 	Rebuilt bool  // the parity was computed again from intact data
-	After   int64 // bytes after the archive, cut off to find the parity
+	After   int64 // bytes after the archive, cut off to find the parity, or as the second copy ends before them
 	// Lost is the error of parity.Find if the manifest names parity that is lost.
 	Lost error
 	// Copied is the number of bytes that were taken from the second copy.
@@ -199,7 +199,7 @@ func (h *Healed) rebuildTail() error {
 	if p.Intact() || p.After > 0 && !h.o.CutAfter {
 		return nil
 	}
-	h.After = p.After
+	h.After += p.After
 	// The tail is in a layer after the bytes that it was derived from.
 	for _, write := range []func(context.Context, File) error{p.patch, p.writeEnd} {
 		l := newOverlay(h.now(), h.size)

@@ -319,7 +319,8 @@ func (h *Healed) takeTail(l, whole *overlay) error {
 	if err := h.take(l, whole, span{index.End(), whole.Size()}); err != nil {
 		return err
 	}
-	if h.size > whole.Size() && h.o.CutAfter {
+	if n := h.size - whole.Size(); n > 0 && h.o.CutAfter {
+		h.After += n
 		return l.Truncate(whole.Size())
 	}
 	return nil

@@ -288,3 +288,23 @@ func (s *stopper) Truncate(size int64) error {
 	}
 	return s.File.Truncate(size)
 }
+
+// TestSecondAfter counts the bytes that are cut off because the copy ends before them.
+func TestSecondAfter(t *testing.T) {
+	image, o := noisy(t)
+	ar := packtest.Pack(t, image, o)
+	list := structures(t, ar)
+	manifest := list[slices.IndexFunc(list, func(s structure) bool { return s.name == "manifest" })]
+	extra := make([]byte, 5000)
+	for name, bad := range map[string][]byte{
+		"after":  append(hit(ar, true, manifest), extra...),
+		"before": slices.Concat(extra, ar),
+		"in":     slices.Concat(ar[:len(ar)/3], extra, ar[len(ar)/3:]),
+	} {
+		h, err := repair.Heal(context.Background(), bytes.NewReader(bad), int64(len(bad)), &repair.Options{CutAfter: true, Second: io.NewSectionReader(bytes.NewReader(ar), 0, int64(len(ar)))})
+		require.NoError(t, err, name)
+		require.EqualValues(t, len(ar), h.Size(), name)
+		require.EqualValues(t, len(extra), h.After, name)
+		require.NoError(t, h.Close())
+	}
+}

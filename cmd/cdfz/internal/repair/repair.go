@@ -64,7 +64,7 @@ remains. If the copy is another archive of the same netCDF file, as one with oth
 In place, repair rewrites damaged local headers, metadata and blocks where they are, and then
 everything after the last block. It can be interrupted and repeated. The archive keeps its
 modification time. -o writes a new file instead, for every FILE. Bytes after the archive are
-cut off only with -f, and another file after it only with --replace-other. An object of a
+cut off only with -f, and another file before or after it only with --replace-other. An object of a
 store is repaired with -o, into another object or a file.
 
 A volume is never changed: with -o NEW.tar, repair writes it anew, healed from its parity, VOLUME.tar.parity or what --parity
@@ -181,10 +181,12 @@ func (v *repairer) one(ctx context.Context, j *cli.Job) (*repairReport, error) {
 	j.Entry.ArchiveSize = in.Size
 	w, err := v.mend(ctx, j, in, nil)
 	if v.from.given() && (err == nil && w.needsCopy() || errors.Is(err, archive.ErrNotArchive) || ioat.Unreadable(err)) {
+		end := int64(-1)
 		if w != nil {
+			end = w.end()
 			w.close()
 		}
-		w, err = v.mendFrom(ctx, j, in, err)
+		w, err = v.mendFrom(ctx, j, in, end, err)
 	}
 	if err != nil {
 		return nil, fileio.ExplainNotArchive(in, err)
@@ -226,6 +228,14 @@ func (w *work) close() {
 	}
 }
 
+// end returns the length of the archive, or -1 if that is lost.
+func (w *work) end() int64 {
+	if w.p == nil {
+		return -1
+	}
+	return w.p.Size
+}
+
 // needsCopy reports whether damage remains.
 func (w *work) needsCopy() bool { return w.p == nil || len(w.p.Damage) > 0 }
 
@@ -254,12 +264,14 @@ func (v *repairer) finish(ctx context.Context, j *cli.Job, in *fileio.Input, w *
 			return nil, terminal.Hinted(fmt.Errorf("with the bytes of %s: %w", w.from, err), "nothing was changed")
 		}
 	}
+	if v.run.Dest.Name == "" {
+		if err := v.keepsOther(ctx, in, h, p.Size); err != nil {
+			return nil, err
+		}
+	}
 	switch {
 	case v.run.Dest.Name != "":
 		err = v.repairTo(ctx, j, in, p, rep)
-	case rep.After > 0 && !v.run.Rules.ReplaceOther && v.holdsFile(ctx, in, in.Size-rep.After):
-		err = fmt.Errorf("the archive ends at byte %d, and the %d bytes after it are another file, which is kept: %w", in.Size-rep.After, rep.After, archive.ErrCorrupt)
-		return nil, terminal.Hinted(err, "-o OUT writes the archive alone, tail -c %d FILE >OTHER the bytes after it; nothing was changed", rep.After)
 	case p.After > 0 && !v.run.Rules.Force:
 		err = fmt.Errorf("%d bytes follow the archive, which ends at byte %d: %w", p.After, p.Size, archive.ErrCorrupt)
 		return nil, terminal.Hinted(err, "-f cuts them off, -o OUT leaves them out; nothing was changed")
@@ -289,13 +301,70 @@ func (v *repairer) finish(ctx context.Context, j *cli.Job, in *fileio.Input, w *
 	return rep, nil
 }
 
-// holdsFile reports whether the bytes after an archive are another archive or a netCDF file, or what is left of one.
-// Bytes of a run of parity that was stopped are not. The numbers of a netCDF file without its header are not
+// keepsOther returns an error if the archive, written in place with size bytes, would take the place of another file, or cut
+// it off: the file that was damaged begins with that, or has it before or after the bytes of the archive.
+func (v *repairer) keepsOther(ctx context.Context, in *fileio.Input, h *repair.Healed, size int64) error {
+	if v.run.Rules.ReplaceOther {
+		return nil
+	}
+	if h.Changed() {
+		const enough = 1 << 20 // to see it
+		n := min(in.Size, enough)
+		if held, err := protect.Look(ctx, "", io.NewSectionReader(in.R, 0, n), n); err == nil && held.NetCDF {
+			return terminal.Hinted(fmt.Errorf("the file begins with a netCDF file, which is kept: %w", archive.ErrCorrupt), "-o OUT writes the archive alone; nothing was changed")
+		}
+	}
+	lost := in.Size - size
+	if lost <= 0 {
+		return ctx.Err()
+	}
+	// If bytes were inserted, the end of the archive is where the file ends, and these bytes are lost.
+	if same := sameEnd(ctx, in.R, in.Size, h, size); same >= lost {
+		if !v.holdsFile(ctx, in, size-same, in.Size-same) {
+			return ctx.Err()
+		}
+		err := fmt.Errorf("bytes %d to %d of the file are another file, which is kept: %w", size-same, in.Size-same, archive.ErrCorrupt)
+		return terminal.Hinted(err, "-o OUT writes the archive alone; nothing was changed")
+	}
+	return v.keepsAfter(ctx, in, size)
+}
+
+// keepsAfter returns an error if the bytes after an archive of size bytes are another file.
+func (v *repairer) keepsAfter(ctx context.Context, in *fileio.Input, size int64) error {
+	if v.run.Rules.ReplaceOther || size >= in.Size || !v.holdsFile(ctx, in, size, in.Size) {
+		return ctx.Err()
+	}
+	n := in.Size - size
+	err := fmt.Errorf("the archive ends at byte %d, and the %d bytes after it are another file, which is kept: %w", size, n, archive.ErrCorrupt)
+	return terminal.Hinted(err, "-o OUT writes the archive alone, tail -c %d FILE >OTHER the bytes after it; nothing was changed", n)
+}
+
+// sameEnd returns how many bytes at the ends of two files are the same, as far as they can be read.
+func sameEnd(ctx context.Context, a io.ReaderAt, aEnd int64, b io.ReaderAt, bEnd int64) (same int64) {
+	const part = 1 << 16
+	x, y := make([]byte, part), make([]byte, part)
+	for n := min(aEnd, bEnd); same < n && ctx.Err() == nil; {
+		k := min(part, n-same)
+		if ioat.ReadFull(a, x[:k], aEnd-same-k) != nil || ioat.ReadFull(b, y[:k], bEnd-same-k) != nil {
+			return same
+		}
+		for i := k - 1; i >= 0; i-- {
+			if x[i] != y[i] {
+				return same
+			}
+			same++
+		}
+	}
+	return same
+}
+
+// holdsFile reports whether bytes of a file that are no part of its archive are another archive or a netCDF file, or what is
+// left of one. Bytes of a run of parity that was stopped are not. The numbers of a netCDF file without its header are not
 // recognized.
-func (v *repairer) holdsFile(ctx context.Context, in *fileio.Input, from int64) bool {
-	r, size := io.NewSectionReader(in.R, from, in.Size-from), in.Size-from
+func (v *repairer) holdsFile(ctx context.Context, in *fileio.Input, from, end int64) bool {
+	r, size := io.NewSectionReader(in.R, from, end-from), end-from
 	held, err := protect.Look(ctx, fileio.Suffix, r, size)
-	return err != nil || held.Archive || held.NetCDF || holdsEntries(ctx, r, size)
+	return err != nil || held.Archive || held.NetCDF || held.Volume || holdsEntries(ctx, r, size)
 }
 
 // holdsEntries reports whether bytes have local headers of entries of a ZIP file (docs/FORMAT.md, 18.1), other
@@ -335,8 +404,10 @@ func (v *repairer) healOnly(ctx context.Context, in *fileio.Input, w *work) erro
 	if v.run.Dest.Name != "" || !h.Changed() {
 		return terminal.Hinted(err, "nothing was changed; cdfz restore --salvage restores the intact parts")
 	}
-	if h.After > 0 && !v.run.Rules.ReplaceOther && v.holdsFile(ctx, in, in.Size-h.After) {
-		return terminal.Hinted(err, "nothing was changed, since the last %d bytes are another file; cdfz restore --salvage restores the intact parts", h.After)
+	if kept := v.keepsOther(ctx, in, h, h.Size()); errors.Is(kept, archive.ErrCorrupt) {
+		return terminal.Hinted(err, "nothing was changed, since another file is before or after the archive; cdfz restore --salvage restores the intact parts")
+	} else if kept != nil {
+		return kept
 	}
 	if err := h.Commit(ctx, in.File); err != nil {
 		return terminal.Hinted(err, "repair can be run again: it changed nothing that it needs")

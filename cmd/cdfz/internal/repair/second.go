@@ -76,8 +76,9 @@ func (s *second) of(j fileio.File) (string, error) {
 	return filepath.Join(s.name, j.Rel), nil
 }
 
-// mendFrom is mend with the second copy. found is the error without it, or nil.
-func (v *repairer) mendFrom(ctx context.Context, j *cli.Job, in *fileio.Input, found error) (*work, error) {
+// mendFrom is mend with the second copy. end and found are the length of the archive and the error without it, -1 for a length that
+// is lost.
+func (v *repairer) mendFrom(ctx context.Context, j *cli.Job, in *fileio.Input, end int64, found error) (*work, error) {
 	name, err := v.from.of(j.File)
 	if err != nil {
 		return nil, err
@@ -106,6 +107,9 @@ func (v *repairer) mendFrom(ctx context.Context, j *cli.Job, in *fileio.Input, f
 		return w, nil
 	case errors.Is(err, repair.ErrOtherLayout) && v.run.Dest.Name == "" && v.run.Rules.Force:
 		defer other.Close()
+		if err := v.keepsRest(ctx, in, end); err != nil {
+			return nil, err
+		}
 		rep, err := v.replace(ctx, j, in, other)
 		if err != nil {
 			return fail(err)
@@ -120,6 +124,20 @@ func (v *repairer) mendFrom(ctx context.Context, j *cli.Job, in *fileio.Input, f
 		return nil, found // it is no archive
 	}
 	return fail(err)
+}
+
+// keepsRest returns an error if another file may follow the archive that a copy is to replace. end is as in mendFrom.
+func (v *repairer) keepsRest(ctx context.Context, in *fileio.Input, end int64) error {
+	if end >= 0 {
+		return v.keepsAfter(ctx, in, end)
+	}
+	const last = 512 // bytes, which have the end line
+	n := min(in.Size, last)
+	if ends, err := archive.IsArchive(io.NewSectionReader(in.R, in.Size-n, n), n); ends || err != nil || v.run.Rules.ReplaceOther {
+		return err
+	}
+	err := fmt.Errorf("the end of the archive is lost, and another file may follow it: %w", archive.ErrCorrupt)
+	return terminal.Hinted(err, "-f --replace-other replaces the whole file by the copy; nothing was changed")
 }
 
 // replace replaces an archive by another one of the same netCDF file, which is read without its index first.
