@@ -7,8 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
-	"time"
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/protect"
@@ -69,26 +67,6 @@ type replaced struct {
 // keptNames is the number of names that are tried for an old archive.
 const keptNames = 1000
 
-// keptName returns a name for an old archive: x.nc.cdfz of a source that was last changed at that time
-// becomes x.nc.20260102T030405Z.cdfz, or x.nc.20260102T030405Z-2.cdfz if that is another file. Times that are
-// not in the years 0 to 9999 are seconds since 1970: x.nc.@300000000000.cdfz. The names of files that are kept as they are
-// get no ending.
-func keptName(path string, at time.Time, n int) string {
-	text := filetime.Text(at) // of a year that this cannot write
-	if filetime.RFC3339(at) {
-		text = at.UTC().Format("20060102T150405Z")
-	}
-	base, isArchive := strings.CutSuffix(path, fileio.Suffix)
-	name := base + "." + text
-	if n > 1 {
-		name += fmt.Sprintf("-%d", n)
-	}
-	if isArchive {
-		name += fileio.Suffix
-	}
-	return name
-}
-
 // keepOlder keeps the archive of an older state, if there is one, under another name, and lets the new archive replace
 // it alone. Without such an archive, it returns nil.
 func (v *archiver) keepOlder(w *work, d *decision) (*replaced, error) {
@@ -119,7 +97,7 @@ func (c *changes) keep(w *work, e *found) (*replaced, error) {
 		return nil, fmt.Errorf("%s: %w", e.path, nofollow.ErrReplaced)
 	}
 	for n := 1; n <= keptNames; n++ {
-		name := keptName(base, e.held.Time, n)
+		name := fileio.OlderName(base, e.held.Time, n)
 		err := dir.Link(base, name)
 		if err != nil && !errors.Is(err, fs.ErrExist) {
 			return nil, fmt.Errorf("%s: cannot keep the old archive as %s, a hard link: %w", e.path, name, atomicfile.Cause(err))
@@ -135,7 +113,7 @@ func (c *changes) keep(w *work, e *found) (*replaced, error) {
 			return nil, fmt.Errorf("%s: %w", e.path, nofollow.ErrReplaced)
 		}
 	}
-	return nil, fmt.Errorf("%s: the names from %s to %s for the old archive exist", e.path, keptName(base, e.held.Time, 1), keptName(base, e.held.Time, keptNames))
+	return nil, fmt.Errorf("%s: the names from %s to %s for the old archive exist", e.path, fileio.OlderName(base, e.held.Time, 1), fileio.OlderName(base, e.held.Time, keptNames))
 }
 
 // undo removes the second name of an old archive that was not replaced. old may be nil.

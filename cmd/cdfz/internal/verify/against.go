@@ -70,8 +70,8 @@ func (o *originals) of(j fileio.File) (string, error) {
 }
 
 // openOriginal opens the original of an archive. If a folder of originals does not have it, it is the first
-// compressed file with its name.
-func (v *verifier) openOriginal(ctx context.Context, j *cli.Job) (in *fileio.Input, name string, err error) {
+// compressed file with its name. An archive of an older state, whose image has that name, may have none: then in is nil.
+func (v *verifier) openOriginal(ctx context.Context, j *cli.Job, image string) (in *fileio.Input, name string, err error) {
 	if name, err = v.originalOf(j.File); err != nil {
 		return nil, "", err
 	}
@@ -84,6 +84,11 @@ func (v *verifier) openOriginal(ctx context.Context, j *cli.Job) (in *fileio.Inp
 			}
 		}
 	}
+	if v.against.folder && errors.Is(err, fs.ErrNotExist) {
+		if older, e := v.isOlder(ctx, j, image); older || e != nil {
+			return nil, "", e
+		}
+	}
 	if ctx.Err() != nil {
 		err = ctx.Err()
 	} else if err != nil {
@@ -92,13 +97,34 @@ func (v *verifier) openOriginal(ctx context.Context, j *cli.Job) (in *fileio.Inp
 	return in, name, err
 }
 
+// isOlder reports whether an archive is that of an older state, as archive --replace-changed keeps it: by its name, by the name
+// of its image, and since the archive of the current state is beside it.
+func (v *verifier) isOlder(ctx context.Context, j *cli.Job, image string) (bool, error) {
+	current := fileio.CurrentName(j.Name)
+	if current == "" || filepath.Base(current) != image+fileio.Suffix {
+		return false, nil
+	}
+	in, err := v.run.In.Open(ctx, current)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+		return false, err
+	}
+	return true, in.Close()
+}
+
 // compare compares the original of an archive with the size and the SHA-256 of its
 // image, and notes it in the report. The archive itself is no original of its own, and nothing that cdfz shows
 // is one.
 func (v *verifier) compare(ctx context.Context, j *cli.Job, arch *fileio.Input, rep *verifyReport) error {
-	in, name, err := v.openOriginal(ctx, j)
+	in, name, err := v.openOriginal(ctx, j, rep.Image)
 	if err != nil {
 		return err
+	}
+	if in == nil {
+		rep.older = true
+		return nil
 	}
 	defer in.Close()
 	if err := v.mayProve(ctx, in, name); err != nil {

@@ -85,6 +85,7 @@ func (v *verifier) plain(ctx context.Context, j *cli.Job, e *treefile.Entry) (ve
 	out := verifyReport{File: terminal.ReportName(j.Name), OK: true, Size: in.Size, SHA256: sum, Kind: string(treefile.Plain)}
 	switch {
 	case state.Current != "": // the tree file lists the current state
+		out.older = v.against.given()
 	case e.SHA256 == "":
 		return broken, errors.New("the tree file has no SHA-256 of it: the run that kept it was stopped, or is still at work")
 	case in.Size != e.Size || sum != e.SHA256:
@@ -107,10 +108,7 @@ func (v *verifier) plain(ctx context.Context, j *cli.Job, e *treefile.Entry) (ve
 	}
 	out.Seconds = display.Round(time.Since(start).Seconds(), 6)
 	out.print(j.Term)
-	if !out.OK {
-		return broken, nil
-	}
-	return intact, nil
+	return out.verdict(), nil
 }
 
 // comparePlain compares a file that was kept as it is with its original. The file itself proves nothing.

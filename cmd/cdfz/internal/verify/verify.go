@@ -55,6 +55,8 @@ type verifyReport struct {
 	Parity  *report.Parity  `json:"parity,omitempty"`
 	// Loss lists values that were rounded before they were archived.
 	Loss *report.Loss `json:"loss,omitempty"`
+
+	older bool // it is an older state, which --against does not compare
 }
 
 func Command(run *cli.Run) *cobra.Command {
@@ -76,6 +78,8 @@ is what cdfz mounts or serves. Use one --against for each FILE, in the same orde
 may be in a store. A local ORIGINAL that is compressed with gzip, bzip2, xz or zstd and is named so
 is decompressed, as archive --decompress does. If a folder has no x.nc, the first of x.nc.gz,
 x.nc.bz2, x.nc.xz and x.nc.zst is the original. The report names the file that was compared.
+An archive of an older state, which archive --replace-changed has kept beside the current one, need not have
+an original in a folder: the summary counts those that were not compared.
 
 A FILE that ends in .ncml, which cdfz join makes, is checked with all its members: they are those that
 were joined, they fit together, and every byte of the archives among them is intact. Classic
@@ -153,7 +157,7 @@ keeps its state. --moved-from DIR tells that what was below DIR was copied to th
 // do checks files and those in folders. For folders it reports the numbers of intact
 // and damaged files.
 func (v *verifier) do(ctx context.Context, args []string) {
-	var ok, damaged, failedFiles int64
+	var ok, older, damaged, failedFiles int64
 	failed := func(name string, err error) {
 		switch {
 		case terminal.Interrupted(err):
@@ -215,6 +219,9 @@ func (v *verifier) do(ctx context.Context, args []string) {
 			case err != nil:
 			case found == intact:
 				ok++
+			case found == olderState:
+				ok++
+				older++
 			case found == provedBefore:
 				v.scrub.passed++
 			case found == missing:
@@ -236,6 +243,9 @@ func (v *verifier) do(ctx context.Context, args []string) {
 	}
 	if files.Folders || v.scrub.chooses() {
 		line := fmt.Sprintf("%s: %d ok, %d damaged", display.Count(ok+damaged, "file"), ok, damaged)
+		if older > 0 {
+			line += fmt.Sprintf("; %d of an older state, not compared", older)
+		}
 		if n := v.scrub.passed; n > 0 {
 			line += fmt.Sprintf("; %d proved before", n)
 		}
@@ -252,6 +262,7 @@ type verdict int
 const (
 	broken       verdict = iota // it is damaged, or could not be checked
 	intact                      // it was checked
+	olderState                  // it was checked, but --against does not compare it
 	provedBefore                // it is not due
 	missing                     // it is gone, which the user accepts
 )
@@ -276,7 +287,8 @@ func (v *verifier) one(ctx context.Context, j *cli.Job) (verdict, error) {
 	if err != nil {
 		return broken, err
 	}
-	against := v.against.given() && state.Current == "" // an original is the current state
+	given := v.against.given()
+	against := given && state.Current == "" // an original is the current state
 	passes := 1
 	if against {
 		passes = 2
@@ -298,7 +310,7 @@ func (v *verifier) one(ctx context.Context, j *cli.Job) (verdict, error) {
 	out := verifyReport{
 		File: terminal.ReportName(j.Name), OK: len(rep.Damage) == 0, Damaged: len(rep.Damage), Size: rep.Size, Entries: rep.Entries, Blocks: rep.Blocks,
 		Image: rep.Image, ImageSize: rep.ImageSize, SHA256: rep.SHA256, Damage: report.DamageList(rep.Damage),
-		Parity: report.Verified(rep, outlook),
+		Parity: report.Verified(rep, outlook), older: given && !against,
 	}
 	j.Entry.Size, j.Entry.ArchiveSize, j.Entry.Ratio, j.Entry.SHA256 = rep.ImageSize, rep.Size, display.Ratio(rep.ImageSize, rep.Size), rep.SHA256
 	if out.OK && len(rep.Rounded) > 0 {
@@ -324,10 +336,18 @@ func (v *verifier) one(ctx context.Context, j *cli.Job) (verdict, error) {
 	}
 	out.Seconds = display.Round(time.Since(start).Seconds(), 6)
 	out.print(j.Term)
-	if !out.OK {
-		return broken, nil
+	return out.verdict(), nil
+}
+
+// verdict returns what the report tells of the file.
+func (rep *verifyReport) verdict() verdict {
+	switch {
+	case !rep.OK:
+		return broken
+	case rep.older:
+		return olderState
 	}
-	return intact, nil
+	return intact
 }
 
 // progressSize is the size from which an archive can take so long that a log shows its progress.

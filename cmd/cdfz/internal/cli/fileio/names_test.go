@@ -3,6 +3,7 @@ package fileio
 import (
 	"bytes"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -31,5 +32,19 @@ func TestSecrets(t *testing.T) {
 		if remote.IsURL(name) {
 			require.NotContains(t, LocalName(name), "secret", name)
 		}
+	}
+}
+
+// TestOlderNames checks that the names of older states lead to those of the current ones, and no others do.
+func TestOlderNames(t *testing.T) {
+	for _, of := range []string{"x.nc.cdfz", "a/x.cdfz", "s3://b/a/x y\n.nc.cdfz", "x.nc.20260102T030405Z.cdfz", "\xff.cdfz"} {
+		for _, at := range []time.Time{time.Unix(0, 1), time.Unix(1e9, 0), time.Unix(3e11, 0), time.Unix(-1e11, 5)} {
+			for _, n := range []int{1, 2, 1000} {
+				require.Equal(t, of, CurrentName(OlderName(of, at, n)))
+			}
+		}
+	}
+	for _, name := range []string{"x.nc.cdfz", "x.2026.cdfz", "x.nc.20260102T030405Z", "x.nc.20260102T030405Z-.cdfz", "x.nc.20260102T030405.cdfz", ".20260102T030405Z.cdfz", "a/.20260102T030405Z.cdfz", "x.@.cdfz"} {
+		require.Empty(t, CurrentName(name))
 	}
 }
