@@ -71,7 +71,7 @@ func (im *Image) gap() int64 {
 // CopyOptions control Image.Copy. Nil and the zero value mean the defaults.
 type CopyOptions struct {
 	Workers int   // goroutines that decode; 0: GOMAXPROCS
-	Memory  int64 // bytes of blocks of record variables held at once; 0: DefaultMemory
+	Memory  int64 // bytes of blocks of record variables and pools held at once; 0: DefaultMemory
 	// Progress, if not nil, is called with the number of image bytes done so far, from
 	// one goroutine at a time.
 	Progress func(done int64)
@@ -88,8 +88,8 @@ type CopyOptions struct {
 // Remote archives are read ahead in requests of up to 4 MiB. Two batches of 16 MiB
 // are in memory, in addition to the memory for decoding.
 //
-// The blocks of all record variables are needed at the same time. If they exceed the
-// memory, the image is assembled in several passes over a temporary file.
+// The blocks of all record variables are needed at the same time, and those of variables that
+// share blocks. If they exceed the memory, the image is assembled in several passes over a temporary file.
 func (im *Image) Copy(ctx context.Context, w io.Writer, o *CopyOptions) error {
 	if im.classic == nil {
 		return image.Copy(ctx, im.a, w, (*image.CopyOptions)(o))

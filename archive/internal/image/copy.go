@@ -23,7 +23,7 @@ import (
 // CopyOptions control Copy. Nil and the zero value mean the defaults.
 type CopyOptions struct {
 	Workers  int   // goroutines that decode; 0: GOMAXPROCS
-	Memory   int64 // bytes of blocks of record variables held at once, and of blocks being decoded; 0: DefaultMemory
+	Memory   int64 // bytes of blocks of record variables and pools held at once, and of blocks being decoded; 0: DefaultMemory
 	Progress func(done int64)
 	SHA256   bool // compares the SHA-256 in any case
 }
@@ -283,30 +283,66 @@ func passes(l *plan.Resolved, memory int64) [][]bool {
 	first[n] = true
 	all := [][]bool{first}
 	used := int64(0)
-	take := func(from, to int, bytes int64) {
-		if used > 0 && used+bytes > memory {
+	// take adds segments that hold bytes, had of which those added last hold as well.
+	take := func(from, to int, bytes, had int64) {
+		if bytes > had && used > 0 && used+bytes-had > memory {
 			all = append(all, make([]bool, n+1))
-			used = 0
+			used, had = 0, 0
 		}
 		for seg := from; seg < to; seg++ {
 			all[len(all)-1][seg] = true
 		}
-		used += bytes
+		used += bytes - had
 	}
 	seg := 0
 	for v, g := range l.Geoms {
 		switch members := l.Segments(v); {
-		case v >= len(l.Vars):
-			// The variables of a pool may lie anywhere, so all of its blocks stay.
-			take(seg, seg+members, g.RawLen)
-			seg += members
+		case l.IsPool(v):
+			last := int64(-1)
+			for end := seg + members; seg < end; {
+				from := seg
+				for seg++; seg < end && follows(l.Perm.Segment(seg-1), l.Perm.Segment(seg)); {
+					seg++
+				}
+				blocks, had := poolBlocks(l, v, from, seg, &last)
+				take(from, seg, blocks*g.BlockLen, had*g.BlockLen)
+			}
 		case l.Vars[v].Segment.Count <= 1:
 			first[seg] = true
 			seg++
 		default:
-			take(seg, seg+1, g.BlockLen)
+			take(seg, seg+1, g.BlockLen, 0)
 			seg++
 		}
 	}
 	return all
+}
+
+// follows reports whether the image has all of a before all of b.
+func follows(a, b unlimited.Segment) bool { return a.Count <= 1 && b.Count <= 1 && a.Off < b.Off }
+
+// poolBlocks returns how many blocks of pool v are held at once for its segments [from, end), of which
+// each is one run of the image, after the one before, unless there is only one. had is 1 if one of the
+// blocks is last, that of the segments before. It sets last.
+func poolBlocks(l *plan.Resolved, v, from, end int, last *int64) (blocks, had int64) {
+	g := l.Geoms[v]
+	off := l.Perm.RawOff(from) - g.RawOff
+	a, before := g.Find(off)
+	b, in := g.Find(l.Perm.RawOff(end-1) + l.Perm.Segment(end-1).Size() - 1 - g.RawOff)
+	if a == *last {
+		had = 1
+	}
+	*last = b
+	// Other variables of the pool may lie anywhere in the image, so a block with bytes of them stays. The
+	// blocks between are needed one after another.
+	own := b - a + 1
+	if before > 0 {
+		blocks++
+		own--
+	}
+	if _, n := g.At(b); in+1 < n && own > 0 {
+		blocks++
+		own--
+	}
+	return blocks + min(own, 1), had
 }

@@ -62,7 +62,7 @@ func StreamMemory(a *read.Reader) int64 {
 	for v, g := range a.L.Geoms {
 		switch {
 		case v >= len(a.L.Vars):
-			n += g.RawLen // see passes
+			n += g.RawLen // its variables may lie anywhere in the image
 		case a.L.Vars[v].Segment.Count > 1:
 			n += 2 * g.BlockLen
 		}
