@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
+	"github.com/cdfz-format/cdfz/archive/internal/write"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
 )
@@ -89,6 +90,58 @@ func TestRewritePools(t *testing.T) {
 				require.LessOrEqual(t, l.Geoms[len(l.Vars)+i].BlockLen, max(2*16<<10, all[len(all)-1].bytes))
 			}
 		})
+	}
+}
+
+// TestRewriteOtherPools checks that an archive of another program is rewritten whose pool has a shape that says
+// nothing about its variables (docs/FORMAT.md, "Pools"). Its blocks then have the usual length.
+func TestRewriteOtherPools(t *testing.T) {
+	for name, c := range map[string]struct {
+		vars         [][]int64 // their shapes
+		shape, block []int64
+		blocks       int64
+	}{
+		"shapes differ, their rank fits": {[][]int64{{4}, {8}}, []int64{2, 6}, []int64{2, 6}, 1},
+		"one row":                        {[][]int64{{200, 500}, {500, 200}}, []int64{1, 200_000}, []int64{1, 50_000}, 7},
+		"rows cut":                       {[][]int64{{100_000}, {100_000}}, []int64{2, 100_000}, []int64{1, 25_000}, 2},
+		"rows of many elements":          {[][]int64{{200, 500}, {500, 200}}, []int64{200, 1000}, []int64{2, 1000}, 7},
+		"rows of the variables":          {[][]int64{{30, 50}, {30, 50}, {30, 50}}, []int64{3, 30, 50}, []int64{2, 30, 50}, 2},
+		"elements":                       {[][]int64{{30, 50}, {500}}, []int64{2000}, []int64{700}, 3},
+		"scalars":                        {[][]int64{{}, {}}, []int64{2}, []int64{1}, 2},
+	} {
+		h := &cdf3.Header{Version: cdf3.Classic}
+		p := &plan.Pool{PlanPool: plan.PlanPool{Type: "int", Shape: c.shape, Block: c.block}, Values: cdf3.Int}
+		for i, shape := range c.vars {
+			v := cdf3.Var{Name: fmt.Sprint("v", i), Type: cdf3.Int}
+			for _, n := range shape {
+				v.DimIDs = append(v.DimIDs, len(h.Dims))
+				h.Dims = append(h.Dims, cdf3.Dim{Name: fmt.Sprint("d", len(h.Dims)), Len: n})
+			}
+			h.Vars = append(h.Vars, v)
+			p.Vars = append(p.Vars, i)
+		}
+		require.NoError(t, h.Layout())
+		image, err := h.Append(nil)
+		require.NoError(t, err)
+		for i := range h.Vars {
+			p.Bytes += h.Vars[i].Len
+		}
+		for i := range uint32(p.Bytes / 4) {
+			image = binary.BigEndian.AppendUint32(image, i*i)
+		}
+		s := &plan.Spec{Block: DefaultBlock, Vars: make([]plan.VarSpec, len(h.Vars)), Pools: []*plan.Pool{p}}
+		d, err := write.NewDraft(t.Context(), h, int64(len(image)), s, plan.Pooled)
+		require.NoError(t, err, name)
+		var b bytes.Buffer
+		_, err = d.Image(t.Context(), &b, bytes.NewReader(image), nil, &write.Options{Workers: 1})
+		require.NoError(t, err, name)
+		for _, o := range []*WriteOptions{nil, {Block: DefaultBlock}} {
+			again, _, _ := rewrite(t, b.Bytes(), o)
+			require.True(t, bytes.Equal(image, restored(t, again)), name)
+			if l := open(t, again).L; o == nil {
+				require.Equal(t, c.blocks, l.RestFirst, "%s: %+v", name, l.Pools)
+			}
+		}
 	}
 }
 

@@ -58,7 +58,8 @@ func Pools(ctx context.Context, h *cdf3.Header, blocked []unlimited.Reason, s *S
 }
 
 // PoolsOf returns the pools that another plan for the same header has, without variables that have blocks of
-// their own. Those without a shape of blocks are cut for a target as in [Pools].
+// their own. They stay stacks if their rows are the variables. Those without a shape of blocks, or with one that
+// cuts rows, are cut for a target as in [Pools].
 func PoolsOf(h *cdf3.Header, s *Spec, target int64, given []PlanPool) []*Pool {
 	target = s.poolTarget(target)
 	var pools []*Pool
@@ -72,14 +73,16 @@ func PoolsOf(h *cdf3.Header, s *Spec, target int64, given []PlanPool) []*Pool {
 			if len(p.Vars) == 0 {
 				p.Values, p.shape, p.stack = v.Type, v.Shape, v.Type != cdf3.Char
 			}
-			p.stack = p.stack && len(v.Shape) == len(from.Shape)-1
+			// Other programs may give a pool any shape.
+			p.stack = p.stack && len(from.Shape) > 0 && slices.Equal(v.Shape, from.Shape[1:]) && v.Len <= maxBlock
 			p.add(n, v)
 		}
 		if len(p.Vars) == 0 {
 			continue
 		}
 		first := int64(0)
-		if len(from.Block) > 0 {
+		// Blocks keep their number of rows, if these are whole and have the same elements again.
+		if len(from.Block) > 0 && (p.stack || len(from.Shape) == 1) && slices.Equal(from.Block[1:], from.Shape[1:]) {
 			first = from.Block[0]
 		}
 		p.lay(target, first)
