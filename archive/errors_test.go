@@ -8,10 +8,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/slab"
@@ -53,6 +55,33 @@ func TestNoVariable(t *testing.T) {
 		require.EqualError(t, err, fmt.Sprintf("archive: variable %q: no such variable", name))
 	}
 	require.Equal(t, "b", varOf(t, f, "b").Name())
+}
+
+// TestLongName checks that a name for which the manifest has no room is an error before anything is written.
+func TestLongName(t *testing.T) {
+	long := cubeImage(t, 100, 150, 150) // not archived in memory
+	require.Greater(t, len(long), plan.SmallImage)
+	for _, image := range [][]byte{smallestImage, long} {
+		for _, name := range []string{strings.Repeat("x", 70_000), strings.Repeat("\x01", 12_000), strings.Repeat("\xff", 40_000)} {
+			var b bytes.Buffer
+			_, err := Write(t.Context(), &b, bytes.NewReader(image), int64(len(image)), &WriteOptions{Name: name, Preset: PresetFast})
+			require.ErrorIs(t, err, ErrOptions)
+			require.Zero(t, b.Len())
+		}
+	}
+	ar := pack(t, smallestImage, nil)
+	_, err := Rewrite(t.Context(), io.Discard, openFile(t, ar, nil), &WriteOptions{Name: strings.Repeat("x", 70_000)})
+	require.ErrorIs(t, err, ErrOptions)
+	for n := 65_000; ; n++ {
+		var b bytes.Buffer
+		_, err := Write(t.Context(), &b, bytes.NewReader(smallestImage), int64(len(smallestImage)), &WriteOptions{Name: strings.Repeat("x", n)})
+		if err != nil {
+			require.ErrorIs(t, err, ErrOptions)
+			break
+		}
+		require.Less(t, n, 65_536)
+		require.Equal(t, smallestImage, restored(t, b.Bytes()))
+	}
 }
 
 // TestOptionErrors checks that wrong chains are errors of options, and name the variable.

@@ -72,7 +72,7 @@ const (
 
 // WriteOptions control Write. Nil and the zero value mean the defaults.
 type WriteOptions struct {
-	Name    string      // base name of the image, kept in the manifest
+	Name    string      // base name of the image, kept in the manifest; ErrOptions if that then exceeds 64 KiB
 	Block   int64       // target size of a block in bytes; 0: DefaultBlock, with PresetMax 1 MiB
 	Preset  Preset      // "": PresetDefault
 	Filters []VarFilter // chains of single variables

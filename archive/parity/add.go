@@ -17,7 +17,8 @@ import (
 
 // Add inserts parity into an archive of size bytes, which must be intact and have no
 // parity, and returns the layout; its Size is the new length. A share of 0 or above MaxShare
-// is archive.ErrOptions. The bytes depend only on the archive and the share.
+// is archive.ErrOptions, and so is an archive whose manifest has no room for the place of the parity,
+// because the name of the image is very long. The bytes depend only on the archive and the share.
 //
 // Nothing before the manifest changes. Add writes the new tail, from the manifest to the
 // end, at its final place, and then the parity. If the new tail does not overlap the old one
@@ -70,14 +71,20 @@ func layOut(ctx context.Context, r io.ReaderAt, size int64, share Share) (*tail,
 	for range 8 {
 		l.Off, l.Size = t.manifest.Off, size
 		e := l.entry()
-		m := t.move(&e)
+		m, err := t.move(&e)
+		if err != nil {
+			return nil, nil, nil, err
+		}
 		next := choose(m.size-(l.end()-l.Off), share)
 		next.Off, next.Size = l.Off, m.size
 		if next.end() == l.end() {
 			if e.Crc, err = next.sum(ctx); err != nil {
 				return nil, nil, nil, err
 			}
-			return t, &next, t.move(&e), next.check()
+			if m, err = t.move(&e); err != nil {
+				return nil, nil, nil, err
+			}
+			return t, &next, m, next.check()
 		}
 		l = next
 	}

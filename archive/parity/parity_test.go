@@ -7,6 +7,8 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
+	"sort"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -96,6 +98,42 @@ func TestAdd(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, b, again.Bytes())
 		}
+	}
+}
+
+// TestLongManifest checks that no parity is added to an archive whose manifest would then exceed its limit
+// (docs/FORMAT.md, "Limits"), and that the archive stays as it is.
+func TestLongManifest(t *testing.T) {
+	img := image(100, 1)
+	pack := func(name int, share parity.Share) ([]byte, error) {
+		var b bytes.Buffer
+		o := &archive.WriteOptions{Name: strings.Repeat("n", name), Parity: share}
+		_, err := archive.Write(t.Context(), &b, bytes.NewReader(img), int64(len(img)), o)
+		return b.Bytes(), err
+	}
+	// The longest name that fits without parity.
+	longest := sort.Search(1<<16, func(n int) bool { _, err := pack(n, 0); return err != nil }) - 1
+	require.Greater(t, longest, 60_000)
+	for _, name := range []int{longest, longest - 10, longest - 12, longest - 50} {
+		b, err := pack(name, 0)
+		require.NoError(t, err)
+		f := faultio.NewFile(b)
+		_, err = parity.Add(t.Context(), f, f.Size(), 5, nil)
+		_, _, perr := parity.Plan(t.Context(), bytes.NewReader(b), int64(len(b)), 5)
+		require.Equal(t, err, perr)
+		_, werr := pack(name, 5)
+		if name == longest-50 {
+			require.NoError(t, err)
+			require.NoError(t, werr)
+			b = f.Bytes()
+		} else {
+			require.ErrorIs(t, err, archive.ErrOptions)
+			require.ErrorIs(t, werr, archive.ErrOptions)
+			require.Equal(t, b, f.Bytes())
+		}
+		a, err := archive.New(t.Context(), bytes.NewReader(b), int64(len(b)), nil)
+		require.NoError(t, err)
+		require.NoError(t, a.Image().Copy(t.Context(), nil, nil))
 	}
 }
 

@@ -26,7 +26,10 @@ func Remove(ctx context.Context, f interface {
 		return size, fault.Corruptf("parity at byte %d: the manifest is at byte %d", t.man.Parity, t.manifest.Off)
 	}
 	t.dirKeep -= int64(len(e.AppendCentral(nil)))
-	m := t.moveFrom(e.Off)
+	m, err := t.moveFrom(e.Off)
+	if err != nil {
+		return size, err
+	}
 	if err := write(f, append(m.manifest.AppendLocal(nil), m.payload...), m.manifest.Off); err != nil {
 		return size, err
 	}

@@ -108,8 +108,8 @@ type moved struct {
 }
 
 // move returns the tail that follows the entry of the parity. Only the entry's offset and
-// length need to be set.
-func (t *tail) move(e *czip.ZipEntry) *moved {
+// length need to be set. ErrOptions means that the manifest has no room for the parity.
+func (t *tail) move(e *czip.ZipEntry) (*moved, error) {
 	man := *t.man
 	man.Parity = e.Off
 	man.Entries++
@@ -118,16 +118,19 @@ func (t *tail) move(e *czip.ZipEntry) *moved {
 
 // moveFrom returns the tail without the parity, whose local header is at off. The records
 // that t keeps must be without that of the parity.
-func (t *tail) moveFrom(off int64) *moved {
+func (t *tail) moveFrom(off int64) (*moved, error) {
 	man := *t.man
 	man.Parity = 0
 	man.Entries--
 	return t.moved(&man, off, nil)
 }
 
-func (t *tail) moved(man *plan.Manifest, off int64, last []byte) *moved {
+func (t *tail) moved(man *plan.Manifest, off int64, last []byte) (*moved, error) {
 	m := &moved{tail: *t}
-	entry := czip.NewMeta(czip.ManifestName, plan.EncodeJSON(*man))
+	entry, err := man.Entry()
+	if err != nil {
+		return nil, err
+	}
 	m.payload, m.manifest = entry.Payload, entry.ZipEntry
 	m.manifest.Off = off
 	m.index.Off = m.manifest.End()
@@ -138,5 +141,5 @@ func (t *tail) moved(man *plan.Manifest, off int64, last []byte) *moved {
 	m.line.IdxOff = m.index.Off
 	m.man = man
 	m.size = m.dirOff + m.dirLen + int64(len(m.end(man.Entries)))
-	return m
+	return m, nil
 }

@@ -76,6 +76,15 @@ func (p Place) Check(name string, stored []byte) error {
 	return nil
 }
 
+// Entry returns the entry of the manifest. ErrOptions means that it is longer than the format allows.
+func (m *Manifest) Entry() (czip.MetaEntry, error) {
+	e := czip.NewMeta(czip.ManifestName, EncodeJSON(m))
+	if n := max(e.Size, e.Stored); n > czip.MaxManifest {
+		return e, fault.Optionsf("%s: expected at most %d bytes, found %d with a name of %d bytes", e.Name, czip.MaxManifest, n, len(m.Name)+len(m.NameHex)/2)
+	}
+	return e, nil
+}
+
 // SetName stores the base name of the image.
 func (m *Manifest) SetName(name string) {
 	if utf8.ValidString(name) {

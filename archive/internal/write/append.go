@@ -84,7 +84,7 @@ func (w *archiveWriter) block(j *encode.BlockJob) error {
 // Image writes the archive of an image. sums are those of the image, which is then in memory, or nil to compute
 // them on the way.
 func (d *Draft) Image(ctx context.Context, dst io.Writer, src io.ReaderAt, sums *image.Sums, o *Options) (*Result, error) {
-	w, err := d.begin(dst)
+	w, err := d.begin(dst, o)
 	if err != nil {
 		return nil, err
 	}
@@ -93,13 +93,13 @@ func (d *Draft) Image(ctx context.Context, dst io.Writer, src io.ReaderAt, sums 
 	if err != nil {
 		return nil, err
 	}
-	return d.end(w, known, o)
+	return d.end(w, known)
 }
 
 // Again writes the archive of an image from another archive of it, from which blocks are copied where that is
 // possible. It returns how many.
 func (d *Draft) Again(ctx context.Context, dst io.Writer, from *read.Reader, o *Options) (res *Result, copied int64, err error) {
-	w, err := d.begin(dst)
+	w, err := d.begin(dst, o)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -107,17 +107,23 @@ func (d *Draft) Again(ctx context.Context, dst io.Writer, from *read.Reader, o *
 	if copied, err = d.rewriteBlocks(ctx, w, from, o); err != nil {
 		return nil, 0, err
 	}
-	res, err = d.end(w, image.Sums{SHA256: from.Man.SHA256, Tree: from.Man.Tree}, o)
+	res, err = d.end(w, image.Sums{SHA256: from.Man.SHA256, Tree: from.Man.Tree})
 	return res, copied, err
 }
 
 // begin writes all that comes before the blocks. The caller must close the table.
-func (d *Draft) begin(dst io.Writer) (*archiveWriter, error) {
+func (d *Draft) begin(dst io.Writer, o *Options) (*archiveWriter, error) {
+	man := plan.Manifest{Loss: o.Loss}
+	man.SetName(o.Name)
+	// A name that is too long is found before anything is written, and all of the manifest in end.
+	if _, err := man.Entry(); err != nil {
+		return nil, err
+	}
 	table, err := blockidx.NewTable(d.Plan.Blocks)
 	if err != nil {
 		return nil, err
 	}
-	w := &archiveWriter{w: dst, table: table, l: d.Plan}
+	w := &archiveWriter{w: dst, table: table, l: d.Plan, man: man}
 	for i := range d.Front {
 		if err := w.meta(&d.Front[i]); err != nil {
 			table.Close()
@@ -131,18 +137,19 @@ func (d *Draft) begin(dst io.Writer) (*archiveWriter, error) {
 }
 
 // end writes all that follows the blocks. sums are those of the image.
-func (d *Draft) end(w *archiveWriter, sums image.Sums, o *Options) (*Result, error) {
+func (d *Draft) end(w *archiveWriter, sums image.Sums) (*Result, error) {
 	l := d.Plan
 	if err := d.writeCopies(w); err != nil {
 		return nil, err
 	}
-	w.man.SetName(o.Name)
 	w.man.Size = l.Image.Size
 	w.man.SHA256, w.man.Tree = sums.SHA256, sums.Tree
-	w.man.Loss = o.Loss
 	w.man.Blocks = l.Blocks
 	w.man.Entries = int64(len(d.Front)) + l.Blocks + int64(len(w.back)) + 2
-	man := czip.NewMeta(czip.ManifestName, plan.EncodeJSON(w.man))
+	man, err := w.man.Entry()
+	if err != nil {
+		return nil, err
+	}
 	if err := w.meta(&man); err != nil {
 		return nil, err
 	}
