@@ -100,4 +100,11 @@ func cmpProducts(a, b, c, d int64) int {
 	return 0
 }
 
-func CeilDiv(a, b int64) int64 { return (a + b - 1) / b }
+// CeilDiv returns a/b, rounded up. Neither may be negative. Their sum may exceed the largest int64.
+func CeilDiv(a, b int64) int64 {
+	q := a / b
+	if a%b > 0 {
+		q++
+	}
+	return q
+}

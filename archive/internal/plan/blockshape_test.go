@@ -172,6 +172,23 @@ func TestGeometry(t *testing.T) {
 	}
 }
 
+// TestLongest checks blocks of variables without values whose other dimension is as long as a header may say.
+func TestLongest(t *testing.T) {
+	require.Equal(t, int64(1)<<60, CeilDiv(math.MaxInt64, 8))
+	for _, n := range []int64{math.MaxInt64, math.MaxInt64 - 2} {
+		for _, target := range []int64{1 << 10, 256 << 10, 256 << 20} {
+			shape := []int64{0, n}
+			block := BlockShape(shape, 1, target)
+			require.GreaterOrEqual(t, block[1], target/2)
+			require.LessOrEqual(t, block[1], 2*target)
+			g, err := NewGeometry(shape, block, 1)
+			require.NoError(t, err)
+			require.Zero(t, g.Blocks)
+			require.Zero(t, g.RawLen)
+		}
+	}
+}
+
 func TestDigitsBelow(t *testing.T) {
 	sum := int64(0)
 	for n := int64(0); n < 12000; n++ {
