@@ -341,6 +341,26 @@ func TestManyChains(t *testing.T) {
 	}
 }
 
+// TestManyRanks checks that a file whose variables have more dimensions in sum than a plan may have is
+// archived without blocks of its variables.
+func TestManyRanks(t *testing.T) {
+	h := &cdf3.Header{Version: cdf3.Offset64, Dims: []cdf3.Dim{{Name: "one", Len: 1}, {Name: "n", Len: 1024}}}
+	for i := range 13_000 {
+		h.Vars = append(h.Vars, cdf3.Var{Name: fmt.Sprint("v", i), Type: cdf3.Int, DimIDs: append(make([]int, 19), 1)})
+	}
+	require.NoError(t, h.Layout())
+	last := &h.Vars[len(h.Vars)-1]
+	o, err := (&WriteOptions{Zarr: ZarrAlways}).withDefaults()
+	require.NoError(t, err)
+	for _, lay := range []plan.Layout{plan.Viewed, plan.Pooled} {
+		_, err = draftOf(t.Context(), h, last.Begin+last.Len, &o, lay, false)
+		require.ErrorIs(t, err, plan.ErrMetadata)
+		require.ErrorContains(t, err, "found 520000")
+	}
+	_, err = draftOf(t.Context(), h, last.Begin+last.Len, &o, plan.Single, false)
+	require.NoError(t, err)
+}
+
 // TestPoolsRemote checks that an image with pools is copied over HTTP without fetching a
 // block twice: a block of a pool has bytes in many places of the image.
 func TestPoolsRemote(t *testing.T) {

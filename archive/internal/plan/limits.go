@@ -20,7 +20,7 @@ const (
 	maxCodec    = 4096    // bytes of a codec's JSON
 	maxText     = 255     // bytes of any string in plan and manifest except the image's name
 	MaxRank     = cdf3.MaxRank
-	ranksBase   = 1 << 18 // all dimensions of all blocked variables
+	ranksBase   = 1 << 18 // elements of the shapes and block shapes of all variables and pools
 	ranksShare  = 16      // plus the length of the plan divided by this
 
 	MaxUnknown = 32 // members of one object that the format does not name
@@ -29,6 +29,9 @@ const (
 	MaxLater = 1 << 22 // an entry of a later version
 
 )
+
+// maxRanks returns how many elements the shapes and block shapes of a plan with this text may have.
+func maxRanks(text []byte) int { return ranksBase + len(text)/ranksShare }
 
 // SmallImage is the size below which an archive is made in memory, so that it
 // can be made again in a smaller layout.

@@ -30,7 +30,7 @@ type planReader struct {
 
 // ReadPlan decodes a plan without checking its numbers. The plan does not share the memory of b.
 func ReadPlan(ctx context.Context, b []byte) (*Plan, error) {
-	r := &planReader{jsonReader: newJSONReader(ctx, b), filters: MaxFilters, params: MaxParams, ranks: ranksBase + len(b)/ranksShare}
+	r := &planReader{jsonReader: newJSONReader(ctx, b), filters: MaxFilters, params: MaxParams, ranks: maxRanks(b)}
 	r.setMembers()
 	r.plan()
 	err := r.end()

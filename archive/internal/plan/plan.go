@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 
 	"github.com/cdfz-format/cdfz/unlimited"
 )
@@ -112,7 +113,8 @@ type PlanPool struct {
 	Chain int     `json:"chain"`
 }
 
-// Encode encodes the plan as JSON.
+// Encode encodes the plan as JSON. ErrMetadata means that its variables and pools have more dimensions than the
+// format allows for this text.
 func (p *Plan) Encode(ctx context.Context) ([]byte, error) {
 	head := *p
 	head.Vars, head.Groups, head.Pools = []PlanVar{}, [][]int{}, nil
@@ -142,7 +144,18 @@ func (p *Plan) Encode(ctx context.Context) ([]byte, error) {
 	if len(p.Pools) > 0 {
 		out = append(append(out, `,"pools":`...), EncodeJSON(p.Pools)...)
 	}
-	return append(out, '}'), nil
+	out = append(out, '}')
+	ranks := 0
+	for i := range p.Vars {
+		ranks += len(p.Vars[i].Shape) + len(p.Vars[i].Block)
+	}
+	for i := range p.Pools {
+		ranks += len(p.Pools[i].Shape) + len(p.Pools[i].Block)
+	}
+	if most := maxRanks(out); ranks > most {
+		return nil, fmt.Errorf("archive: expected at most %d dimensions of variables and blocks, found %d: %w", most, ranks, ErrMetadata)
+	}
+	return out, nil
 }
 
 // EncodeJSON encodes JSON without the escapes that only HTML needs.
