@@ -17,6 +17,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/statefile"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/treefile"
 	"github.com/cdfz-format/cdfz/internal/nofollow"
 	"github.com/cdfz-format/cdfz/internal/s3"
 	"github.com/cdfz-format/cdfz/remote"
@@ -24,13 +25,13 @@ import (
 
 var (
 	errOther = errors.New("holds another netCDF file than before")
-	errGone  = errors.New("the archive is gone")
+	errGone  = errors.New("is gone")
 )
 
-// acceptHint is the advice for archives that are gone or hold other files.
+// acceptHint is the advice for files that are gone or hold other bytes.
 const acceptHint = "if this is intended, run it again with --accept-changes"
 
-// gone is an archive that the state has and that is not there.
+// gone is a file that the state has and that is not there.
 type gone struct {
 	name   string // in the state
 	shown  string // as the run names it
@@ -38,24 +39,53 @@ type gone struct {
 	proved time.Time // the last time, zero if unknown
 }
 
-// goneReport is the JSON of an archive that is gone, which the user accepts.
+// goneReport is the JSON of a file that is gone, which the user accepts.
 type goneReport struct {
 	File   string `json:"file"`
 	Gone   bool   `json:"gone"`
-	SHA256 string `json:"sha256,omitempty"` // of the netCDF file that it held
+	SHA256 string `json:"sha256,omitempty"` // of the netCDF file that it held, or of its own bytes
 }
 
-// err returns the error for an archive.
+// err returns the error for a file.
 func (g *gone) err() error {
-	if g.proved.IsZero() {
-		return fmt.Errorf("%w: it held a netCDF file with SHA-256 %s", errGone, g.sha256)
+	what, held := "file", "had" // which was kept as it is
+	switch {
+	case isTreeFile(g.name):
+		return fmt.Errorf("the tree file %w: it lists the files, links and folders of the tree", errGone)
+	case isArchive(g.name):
+		what, held = "archive", "held a netCDF file with"
 	}
-	return fmt.Errorf("%w: on %s it held a netCDF file with SHA-256 %s", errGone, g.proved.UTC().Format(time.RFC3339), g.sha256)
+	on := ""
+	if !g.proved.IsZero() {
+		on = "on " + g.proved.UTC().Format(time.RFC3339) + " "
+	}
+	return fmt.Errorf("the %s %w: %sit %s SHA-256 %s", what, errGone, on, held, g.sha256)
 }
 
-// looksFor looks for the archives that the state has below the folders and prefixes of the command line: those
-// that are not among the files of the run although they were not left out are gone. unread are the names of
-// folders, files and prefixes that could not be read.
+// selects selects the files of the run. With a state, a tree file gets a line there, so that it is missed if it is gone.
+func (v *verifier) selects(e fileio.Entry) (string, error) {
+	reason, err := v.trees.selects(e)
+	s, isTree := v.scrub.state, isTreeFile(e.Name)
+	if s == nil || reason == "" || e.In != nil && !isTree {
+		return reason, err
+	}
+	name := v.nameInState(e.Name)
+	switch key := statefile.KeyOf(name); {
+	case s.Has(key):
+		v.scrub.mu.Lock()
+		v.scrub.passedBy[key] = true
+		v.scrub.mu.Unlock()
+	case isTree:
+		s.Add(name, &statefile.Identity{}, "", time.Time{})
+	}
+	return reason, err
+}
+
+// isTreeFile reports whether a name is that of a tree file.
+func isTreeFile(name string) bool { return path.Base(filepath.ToSlash(name)) == treefile.Name }
+
+// looksFor looks for what the state has below the folders and prefixes of the command line: what is not there
+// although it was not left out is gone. unread are the names of folders, files and prefixes that could not be read.
 func (v *verifier) looksFor(ctx context.Context, args []string, files *fileio.List, unread []string) {
 	s := v.scrub.state
 	var dirs []string
@@ -77,7 +107,7 @@ func (v *verifier) looksFor(ctx context.Context, args []string, files *fileio.Li
 		}
 	}
 	missing := v.missing(func(name string) (shown string, ok bool) {
-		if found[statefile.KeyOf(name)] {
+		if key := statefile.KeyOf(name); found[key] || v.scrub.passedBy[key] {
 			return "", false
 		}
 		for _, dir := range dirs {
@@ -88,7 +118,7 @@ func (v *verifier) looksFor(ctx context.Context, args []string, files *fileio.Li
 				place = s.Named(placeOf(v.run, dir))
 			}
 			rel, ok := statefile.Below(name, place)
-			if !ok || !isArchive(rel) || !v.run.Select.Chooses(chosenAs(dir, rel)) || slices.ContainsFunc(unread, func(u string) bool { return reads(dir, rel, u) }) || there(dir, rel) {
+			if !ok || !v.run.Select.Chooses(chosenAs(dir, rel)) || slices.ContainsFunc(unread, func(u string) bool { return reads(dir, rel, u) }) || there(dir, rel) {
 				continue
 			}
 			return terminal.ReportName(statefile.Join(dir, rel)), true
@@ -109,7 +139,7 @@ func chosenAs(dir, rel string) string {
 	return rel
 }
 
-// isArchive reports whether a folder is searched for files with a name.
+// isArchive reports whether a name is that of an archive.
 func isArchive(rel string) bool {
 	_, err := fileio.StripSuffix(rel)
 	return err == nil
@@ -144,7 +174,7 @@ func there(dir, rel string) bool {
 	return err == nil && st.Mode().IsRegular()
 }
 
-// missing returns the archives of the state that a function finds missing, which shows their names, too.
+// missing returns the files of the state that a function finds missing, which shows their names, too.
 func (v *verifier) missing(is func(name string) (shown string, ok bool)) []gone {
 	s := v.scrub.state
 	last := map[statefile.Key]*gone{}
@@ -176,7 +206,7 @@ func (v *verifier) missing(is func(name string) (shown string, ok bool)) []gone 
 	return list
 }
 
-// lose reports archives that are gone, or forgets them if the user accepts that.
+// lose reports files that are gone, or forgets them if the user accepts that.
 func (v *verifier) lose(list []gone) {
 	for _, g := range list {
 		v.scrub.lost++
@@ -188,7 +218,7 @@ func (v *verifier) lose(list []gone) {
 	}
 }
 
-// hinted adds a hint to the first error about an archive that is gone or holds another file.
+// hinted adds a hint to the first error about a file that is gone or holds other bytes.
 func (v *verifier) hinted(err error) error {
 	if v.scrub.hinted || !errors.Is(err, errOther) && !errors.Is(err, errGone) {
 		return err
@@ -210,7 +240,7 @@ func (v *verifier) acceptsGone(j *cli.Job) bool {
 	return true
 }
 
-// forget removes an archive that is gone from the state.
+// forget removes a file that is gone from the state.
 func (v *verifier) forget(p *terminal.Printer, g gone) {
 	v.scrub.state.Forget(g.name)
 	if p.JSON {

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -40,8 +41,11 @@ type scrub struct {
 	accept    bool  // --accept-changes
 	movedFrom string
 	passed    int64 // archives that are not due
-	lost      int64 // archives that the state has and that are gone
+	lost      int64 // files that the state has and that are gone
 	hinted    bool  // the run has told how to accept changes
+
+	mu       sync.Mutex
+	passedBy map[statefile.Key]bool // files of the state that are there and that the run does not read
 }
 
 // addFlags adds the flags.
@@ -64,6 +68,7 @@ func (s *scrub) open(ctx context.Context, run *cli.Run, args []string) error {
 	if s.stateName == "" {
 		return nil
 	}
+	s.passedBy = map[statefile.Key]bool{}
 	s.limit = time.Now().Add(-s.older).UnixNano()
 	var where []string
 	for _, arg := range args {

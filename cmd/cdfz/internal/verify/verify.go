@@ -176,7 +176,7 @@ func (v *verifier) do(ctx context.Context, args []string) {
 	}
 	v.run.Finder.Checks = true
 	v.trees.find(ctx, v.run.Finder, args, failed)
-	files := v.run.Find(ctx, args, v.trees.selects, listFailed)
+	files := v.run.Find(ctx, args, v.selects, listFailed)
 	defer func() { files.Close() }()
 	if v.run.Select.Balance || v.scrub.chooses() {
 		v.run.Load(ctx, &files, listFailed)
