@@ -42,7 +42,7 @@ type need struct {
 }
 
 // dryRun reports what a run would restore, and fails if there is too little room for it. It writes nothing.
-func (v *restorer) dryRun(ctx context.Context, files *fileio.List, failed func(name string, err error)) {
+func (v *restorer) dryRun(ctx context.Context, args []string, files *fileio.List, failed func(name string, err error)) {
 	var rooms fileio.Rooms
 	var needs []*need
 	var sum planSum
@@ -90,6 +90,10 @@ func (v *restorer) dryRun(ctx context.Context, files *fileio.List, failed func(n
 		}
 	}
 	sum.Failed, sum.Skipped = v.sum.Failed, files.Skipped()
+	if sum.Planned+sum.Plain+sum.Unchanged == 0 && v.nothing(ctx) {
+		v.run.NoArchives(args)
+		return
+	}
 	if v.run.Term.JSON {
 		v.run.Term.Emit(struct {
 			Summary planSum `json:"summary"`

@@ -213,7 +213,7 @@ func (v *restorer) do(ctx context.Context, args []string) {
 	}
 	v.folders = files.Folders
 	if v.dry {
-		v.dryRun(ctx, &files, failed)
+		v.dryRun(ctx, args, &files, failed)
 		return
 	}
 	v.run.Term.StartProgress("restore", files.Sizes()...)
@@ -242,6 +242,8 @@ func (v *restorer) do(ctx context.Context, args []string) {
 	s.Skipped = files.Skipped()
 	s.Seconds = display.Round(time.Since(start).Seconds(), 3)
 	switch {
+	case s.Files+s.Plain+s.Unchanged == 0 && v.nothing(ctx):
+		v.run.NoArchives(args)
 	case v.run.Dest.IsStdout():
 	case v.run.Term.JSON:
 		v.run.Term.Emit(struct {
@@ -260,6 +262,12 @@ func (v *restorer) do(ctx context.Context, args []string) {
 		}
 		v.run.Term.Report("%s%s", line, files.SummaryTail(ctx, s.Failed))
 	}
+}
+
+// nothing reports whether a run that has restored no file has found none, which is an error: the FILE may be misspelt, or
+// its disk not mounted. Of a whole tree, folders and links come back, and a shard can be empty.
+func (v *restorer) nothing(ctx context.Context) bool {
+	return v.sum.Failed == 0 && v.tree == nil && v.run.Select.Shard.N == 0 && !v.run.Term.Stopped(ctx)
 }
 
 // one restores one file, and counts it.
