@@ -119,14 +119,21 @@ func (o *WriteOptions) roundingFilter(v *cdf3.Var) (filters.Filter, error) {
 		if err != nil {
 			return first, fmt.Errorf("archive: variable %q: %w", v.Name, err)
 		}
+		kept := 0
 		for _, p := range markers(v) {
 			got, err := m.Round(nil, p, full[0].Params)
 			if err != nil {
 				return first, fmt.Errorf("archive: variable %q: %w", v.Name, err)
 			}
-			if string(got) != string(p) {
-				full[0].Params = append(full[0].Params, words(p)...)
+			if string(got) == string(p) {
+				continue
 			}
+			full[0].Params = append(full[0].Params, words(p)...)
+			// Only the filter knows how many values it can keep.
+			if m.Check != nil && m.Check(full[0].Params) != nil {
+				return first, fault.Optionsf("lossy variable %q: expected at most %d values in _FillValue and missing_value that rounding would change, found more", v.Name, kept)
+			}
+			kept++
 		}
 		chain := f.Chain.Clone()
 		chain[0].Params = full[0].Params
@@ -149,7 +156,7 @@ func markers(v *cdf3.Var) [][]byte {
 			continue
 		}
 		filled = filled || a.Name == "_FillValue"
-		for p := a.Values; len(p) >= size && len(out) < 7; p = p[size:] {
+		for p := a.Values; len(p) >= size; p = p[size:] {
 			out = append(out, p[:size])
 		}
 	}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/slab"
 )
 
 // lossyImage has a fixed and a record variable of floats, with missing values, between
@@ -152,6 +153,55 @@ func TestLossReads(t *testing.T) {
 		require.Equal(t, whole[off:off+int64(len(p))], p, "%d bytes from %d", len(p), off)
 	}
 	require.NoError(t, iotest.TestReader(io.NewSectionReader(r, 0, size), whole))
+}
+
+// TestLossMarkers checks that all values that stand for missing ones are kept, however many
+// missing_value lists before _FillValue, and that more of them than the filter can keep are refused.
+func TestLossMarkers(t *testing.T) {
+	floats := func(v ...float32) (b []byte) {
+		for _, x := range v {
+			b = binary.BigEndian.AppendUint32(b, math.Float32bits(x))
+		}
+		return b
+	}
+	changed := []float32{1.11111, 2.22222, 3.33333, 4.44444, 5.55555, 6.66666, 7.77777, 8.88888}
+	for name, c := range map[string]struct {
+		missing []float32
+		kept    int // 0: refused
+	}{
+		"few":               {changed[:1], 2},
+		"as many as fit":    {changed[:7], 8},
+		"one more":          {changed, 0},
+		"many that are not": {[]float32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			values := append([]float32{0.123456, 1.23456e20}, c.missing...)
+			h := &cdf3.Header{Version: cdf3.Classic, Dims: []cdf3.Dim{{Name: "x", Len: int64(len(values))}}, Vars: []cdf3.Var{
+				{Name: "v", Type: cdf3.Float, DimIDs: []int{0}, Attrs: []cdf3.Attr{
+					{Name: "missing_value", Type: cdf3.Float, Len: int64(len(c.missing)), Values: floats(c.missing...)},
+					{Name: "_FillValue", Type: cdf3.Float, Len: 1, Values: floats(1.23456e20)},
+				}},
+			}}
+			require.NoError(t, h.Layout())
+			head, err := h.Append(nil)
+			require.NoError(t, err)
+			image := append(head, floats(values...)...)
+			o := &WriteOptions{Lossy: []string{"v"}, Filters: []VarFilter{{Vars: []string{"v"}, Chain: filters.Chain{{ID: filters.BitRound, Params: []uint32{6}}}}}}
+			var ar bytes.Buffer
+			res, err := Write(context.Background(), &ar, bytes.NewReader(image), int64(len(image)), o)
+			if c.kept == 0 {
+				require.ErrorIs(t, err, ErrOptions)
+				require.ErrorContains(t, err, `lossy variable "v": expected at most 8 values`)
+				return
+			}
+			require.NoError(t, err)
+			require.Len(t, res.Loss.Vars[0].Filter.Params, 4+2*c.kept)
+			got, err := slab.Read[float32](context.Background(), varOf(t, openFile(t, ar.Bytes(), nil), "v"), slab.Sel{})
+			require.NoError(t, err)
+			require.NotEqual(t, values[0], got[0])
+			require.Equal(t, values[1:], got[1:])
+		})
+	}
 }
 
 // TestLossRefused checks variables that cannot be rounded.
