@@ -65,16 +65,11 @@ func convert[S, T cdf3.Number](ctx context.Context, a Array, dst []T, s Sel) err
 // fits reports whether T can hold x, truncated towards zero. NaN and infinities fit
 // floating-point types only; for float32 the limit is its largest finite value.
 func fits[T, S cdf3.Number](x S) bool {
-	var z T
 	f := float64(x)
-	integral := S(1)/S(2) == 0 // S is an integer type
-	switch any(z).(type) {
-	case float64:
-		return true
-	case float32:
-		return math.IsNaN(f) || math.IsInf(f, 0) || math.Abs(f) <= math.MaxFloat32
+	if isFloat[T]() {
+		return sizeOf[T]() == 8 || math.IsNaN(f) || math.IsInf(f, 0) || math.Abs(f) <= math.MaxFloat32
 	}
-	if integral {
+	if !isFloat[S]() {
 		return (x < 0) == (T(x) < 0) && S(T(x)) == x
 	}
 	lo, hi := limits[T]()
@@ -85,8 +80,7 @@ func fits[T, S cdf3.Number](x S) bool {
 // rounded to float64.
 func limits[T cdf3.Number]() (lo, hi float64) {
 	bits := 8 * sizeOf[T]()
-	var z T
-	if z-1 > z {
+	if !isSigned[T]() {
 		return 0, math.Ldexp(1, int(bits))
 	}
 	hi = math.Ldexp(1, int(bits)-1)

@@ -45,33 +45,28 @@ func Decode[T cdf3.Number](dst []T, t cdf3.Type, b []byte) error {
 	return nil
 }
 
-// nativeOf reports whether T is the Go type of values of type t.
+// nativeOf reports whether T is the Go type of values of type t, or has it below it.
 func nativeOf[T cdf3.Number](t cdf3.Type) bool {
-	var z T
-	switch any(z).(type) {
-	case int8:
-		return t == cdf3.Byte
-	case uint8:
-		return t == cdf3.Char || t == cdf3.UByte
-	case int16:
-		return t == cdf3.Short
-	case uint16:
-		return t == cdf3.UShort
-	case int32:
-		return t == cdf3.Int
-	case uint32:
-		return t == cdf3.UInt
-	case int64:
-		return t == cdf3.Int64
-	case uint64:
-		return t == cdf3.UInt64
-	case float32:
-		return t == cdf3.Float
-	case float64:
-		return t == cdf3.Double
+	if t.Size() != sizeOf[T]() {
+		return false
 	}
-	// For a named type, only the size can be checked.
-	return t.Size() == sizeOf[T]()
+	switch t {
+	case cdf3.Float, cdf3.Double:
+		return isFloat[T]()
+	case cdf3.Byte, cdf3.Short, cdf3.Int, cdf3.Int64:
+		return !isFloat[T]() && isSigned[T]()
+	}
+	return !isSigned[T]()
+}
+
+// isFloat reports whether T is a floating-point type. A type switch would miss types with such a
+// type below them.
+func isFloat[T cdf3.Number]() bool { return T(1)/T(2) != 0 }
+
+// isSigned reports whether T has values below 0, as floating-point types do.
+func isSigned[T cdf3.Number]() bool {
+	var z T
+	return z-1 < 0
 }
 
 // Held is optionally implemented by the Values of an Array. It returns the number of bytes

@@ -286,6 +286,50 @@ func TestConvert(t *testing.T) {
 	require.NoError(t, Convert(ctx, c, make([]uint8, 3), Sel{}))
 }
 
+// TestNamed reads into types with a type of numbers below them, as into that type.
+func TestNamed(t *testing.T) {
+	type (
+		celsius float32
+		meters  float64
+		count   uint16
+		index   int32
+	)
+	ctx := context.Background()
+	f, err := Read[celsius](ctx, ramp(cdf3.Float, 3), Sel{})
+	require.NoError(t, err)
+	require.Equal(t, []celsius{0, 1, 2}, f)
+	n, err := Read[count](ctx, ramp(cdf3.UShort, 3), Sel{})
+	require.NoError(t, err)
+	require.Equal(t, []count{0, 1, 2}, n)
+
+	for _, other := range []cdf3.Type{cdf3.Int, cdf3.UInt, cdf3.Double} {
+		_, err = Read[celsius](ctx, ramp(other, 3), Sel{})
+		require.ErrorIs(t, err, ErrType, "%s", other)
+		require.ErrorIs(t, Decode(f, other, make([]byte, 12)), ErrType, "%s", other)
+		f = []celsius{7, 7, 7}
+		require.NoError(t, Convert(ctx, ramp(other, 3), f, Sel{}), "%s", other)
+		require.Equal(t, []celsius{0, 1, 2}, f, "%s", other)
+	}
+	for _, other := range []cdf3.Type{cdf3.UInt, cdf3.Float} {
+		_, err = Read[index](ctx, ramp(other, 3), Sel{})
+		require.ErrorIs(t, err, ErrType, "%s", other)
+	}
+	_, err = Read[meters](ctx, ramp(cdf3.Int64, 3), Sel{})
+	require.ErrorIs(t, err, ErrType)
+	_, err = Read[count](ctx, ramp(cdf3.Short, 3), Sel{})
+	require.ErrorIs(t, err, ErrType)
+
+	large := plain{cdf3.Double, []int64{2}, bytes.NewReader(binary.BigEndian.AppendUint64(
+		binary.BigEndian.AppendUint64(nil, math.Float64bits(1e20)), math.Float64bits(math.Inf(1))))}
+	require.NoError(t, Convert(ctx, large, f[:2], Sel{}))
+	require.Equal(t, []celsius{1e20, celsius(math.Inf(1))}, f[:2])
+	require.ErrorIs(t, Convert(ctx, large, make([]index, 2), Sel{}), ErrRange)
+	large.values = bytes.NewReader(binary.BigEndian.AppendUint64(nil, math.Float64bits(1e39)))
+	large.shape = []int64{1}
+	require.ErrorIs(t, Convert(ctx, large, f[:1], Sel{}), ErrRange)
+	require.NoError(t, Convert(ctx, large, make([]meters, 1), Sel{}))
+}
+
 func BenchmarkLoad(b *testing.B) {
 	for _, size := range []cdf3.Type{cdf3.Short, cdf3.Float, cdf3.Double} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
