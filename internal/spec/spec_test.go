@@ -200,6 +200,21 @@ func TestParseVars(t *testing.T) {
 	}
 }
 
+func TestParseNames(t *testing.T) {
+	for text, want := range map[string][]string{"v": {"v"}, "v&/w": {"v", "w"}, `a\,b&\*`: {"a,b", "*"}} {
+		if got, err := ParseNames(text); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%q: expected %q, found %q, %v", text, want, got, err)
+		}
+	}
+	for text, col := range map[string]int{"": 1, "*": 1, "v,w": 2, "v,": 2, "v&w,x&y": 4, "v&": 3, "*,v": 2} {
+		_, err := ParseNames(text)
+		var e *Error
+		if !errors.As(err, &e) || e.Col != col {
+			t.Errorf("%q: expected column %d, found %v", text, col, err)
+		}
+	}
+}
+
 func FuzzParseChain(f *testing.F) {
 	s := seeds.Of(f)
 	for name, text := range map[string]string{"params": "307,9|4,32,32", "hdf5-tag": "[1]2,4", "optional": "2,4?|1,6?", "types": "1,-17b,0x1f,1e39f|", "names": `v\,w&*,none`} {

@@ -77,11 +77,15 @@ func cutVars(s string) (v Vars, after int, err error) {
 	return v, 0, errorAt(ErrSpec, len(s), "expected a comma and filters after the variables")
 }
 
-// ParseNames parses "VAR[&VAR]*", names of variables as [ParseVars] reads them. "*" is an
-// error.
+// ParseNames parses "VAR[&VAR]*", names of variables as [ParseVars] reads them. "*" and a comma
+// are errors.
 func ParseNames(s string) ([]string, error) {
-	v, _, err := cutVars(s + ",")
-	if err == nil && v.All {
+	v, after, err := cutVars(s + ",")
+	switch {
+	case err != nil:
+	case after <= len(s):
+		err = errorAt(ErrSpec, after-1, "expected & between the names of variables, found a comma")
+	case v.All:
 		err = errorAt(ErrSpec, 0, "expected names of variables, found *")
 	}
 	return v.Names, err
