@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -39,15 +40,16 @@ func TestHeader(t *testing.T) {
 }
 
 // TestHeaderChain checks that invalid parameters in the header's chain are damage, but
-// an unknown filter is not.
+// a filter that is unknown or could not do its work is not.
 func TestHeaderChain(t *testing.T) {
 	ar := pack(t, smallestImage, nil)
 	r := open(t, ar)
 	first := ar[r.Man.Header.Off:][:r.Man.Header.Len]
+	registerAbsent()
 	for _, c := range []struct {
 		filter plan.PlanFilter
 		want   error
-	}{{plan.PlanFilter{ID: filters.Deflate, Params: []uint32{99}}, ErrCorrupt}, {plan.PlanFilter{ID: 35}, filters.ErrUnknownFilter}} {
+	}{{plan.PlanFilter{ID: filters.Deflate, Params: []uint32{99}}, ErrCorrupt}, {plan.PlanFilter{ID: 35}, filters.ErrUnknownFilter}, {plan.PlanFilter{ID: absentID}, filters.ErrUnavailable}} {
 		p := *r.L.Plan
 		p.Chains, p.Rest.Chain, p.Rest.Head = [][]plan.PlanFilter{{c.filter}}, 0, nil
 		bad, err := seal(encodePlan(&p), first, nil)
@@ -57,6 +59,26 @@ func TestHeaderChain(t *testing.T) {
 		require.Equal(t, c.want == ErrCorrupt, errors.Is(err, ErrCorrupt))
 	}
 }
+
+// absentID is a filter of the testing range that can never do its work, as a plugin whose program is
+// missing.
+const absentID = 298
+
+type absent struct{}
+
+func (absent) Encode(dst, src []byte, _ []uint32, _ filters.Block) ([]byte, error) {
+	return append(dst, src...), nil
+}
+
+func (absent) Decode([]byte, []byte, []uint32, int) ([]byte, error) {
+	return nil, filters.ErrUnavailable
+}
+
+var registerAbsent = sync.OnceFunc(func() {
+	if err := filters.Register(filters.Method{ID: absentID, Name: "absent", New: func() filters.Session { return absent{} }}); err != nil {
+		panic(err)
+	}
+})
 
 // TestEarlyHeader opens fronts that are long enough for decoding plan and header beside each
 // other. Results and errors are those of one after the other.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
+	"github.com/cdfz-format/cdfz/filters"
 )
 
 // Corrupt adds ErrCorrupt to an error of a lower layer that means damage.
@@ -14,6 +15,12 @@ func Corrupt(err error) error {
 		return err
 	}
 	return fmt.Errorf("%w: %w", err, fault.ErrCorrupt)
+}
+
+// Refused reports whether an error about undoing filters says nothing about the block: its filter is
+// unknown, or could not do its work. Other such errors mean damage.
+func Refused(err error) bool {
+	return errors.Is(err, filters.ErrUnknownFilter) || errors.Is(err, filters.ErrUnavailable)
 }
 
 // BlockError names a block by variable and index range.

@@ -99,7 +99,7 @@ func decodeHeader(ctx context.Context, scratch *[]byte, f plan.Head, block int64
 			*scratch = make([]byte, f.First)
 		}
 		raw = (*scratch)[:f.First]
-		if err := c.Observed(observer.Of[filters.Observer](ctx), "(header)").Decode(raw, stored, at.Mask); errors.Is(err, filters.ErrUnknownFilter) {
+		if err := c.Observed(observer.Of[filters.Observer](ctx), "(header)").Decode(raw, stored, at.Mask); Refused(err) {
 			return nil, fmt.Errorf("archive: chain of the header: %w", err)
 		} else if err != nil {
 			return fail(err)

@@ -239,7 +239,7 @@ func (d *decoder) decodeChain(q request, row blockidx.Row, stored []byte, into *
 		}
 	}
 	if err != nil {
-		if !errors.Is(err, filters.ErrUnknownFilter) && !errors.Is(err, filters.ErrUnavailable) {
+		if !opening.Refused(err) {
 			err = opening.Corrupt(err)
 		}
 		return data{}, d.a.BlockError(q.Block, row.Off, err)
