@@ -131,7 +131,7 @@ func (c *Chunks) Append(ctx context.Context, dst []byte, n int64) (out []byte, m
 	raw := recycled.Get(c.geom.BlockLen)
 	defer recycled.Put(raw)
 	if c.pos >= 0 {
-		err = a.ReadBlock(ctx, a.L.BlockOf(c.pos, n), raw)
+		err = a.ReadBlockInTurn(ctx, a.L.BlockOf(c.pos, n), raw)
 	} else {
 		off, have := c.geom.At(n)
 		if err = ioat.ReadFull(ioat.Bind(ctx, c.v.values), raw[:have], off); err == nil {

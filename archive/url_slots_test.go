@@ -101,8 +101,8 @@ func equalFloats(a, b []float32) bool {
 }
 
 // TestURLManyGoroutines checks that over HTTP no block is decoded twice at the same
-// time, and no more blocks than there are slots, by readers of single blocks and of
-// many.
+// time, and no more blocks than there are slots, by readers of single blocks, of
+// many and of chunks.
 func TestURLManyGoroutines(t *testing.T) {
 	k := registerTracker()
 	defer func() { k.most = 0 }()
@@ -126,5 +126,15 @@ func TestURLManyGoroutines(t *testing.T) {
 	}
 	wg.Wait()
 	require.Zero(t, k.bad, "blocks decoded twice at the same time")
+	chunks, err := varOf(t, f, f.Header().Vars[1].Name).Chunks(&ChunkOptions{Keep: func(filters.Chain) bool { return false }})
+	require.NoError(t, err)
+	for n := range chunks.Len() {
+		wg.Go(func() {
+			if _, _, err := chunks.Append(context.Background(), nil, n); err != nil {
+				t.Errorf("chunk %d: %v", n, err)
+			}
+		})
+	}
+	wg.Wait()
 	require.LessOrEqual(t, k.most, 2)
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // TestWorkers checks that at most Workers blocks are decoded at the same time, by one
-// read of many blocks and by many reads.
+// read of many blocks, by many reads and by many chunks that are not kept.
 func TestWorkers(t *testing.T) {
 	k := registerTracker()
 	defer func() { k.most = 0 }()
@@ -27,6 +27,17 @@ func TestWorkers(t *testing.T) {
 		require.LessOrEqual(t, k.most, workers)
 		inGoroutines(t, 8, func(rng *rand.Rand) error {
 			_, err := slab.Read[int32](context.Background(), f.Array(1), slab.Sel{Start: []int64{rng.Int63n(8) * 8, 0, 0}, Count: []int64{8, 30, 50}})
+			return err
+		})
+		require.LessOrEqual(t, k.most, workers)
+		chunks, err := varOf(t, f, f.Header().Vars[1].Name).Chunks(&ChunkOptions{Keep: func(filters.Chain) bool { return false }})
+		require.NoError(t, err)
+		inGoroutines(t, 8, func(rng *rand.Rand) (err error) {
+			for range 10 {
+				if _, _, e := chunks.Append(context.Background(), nil, rng.Int63n(chunks.Len())); e != nil {
+					err = e
+				}
+			}
 			return err
 		})
 		require.LessOrEqual(t, k.most, workers)
