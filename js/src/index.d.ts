@@ -6,8 +6,11 @@ export type Type = "byte" | "char" | "short" | "int" | "float" | "double" | "uby
 /** Text without the NULs at its end, a number, a bigint of int64 and uint64, or a typed array if it has not one value. */
 export type AttributeValue = string | number | bigint | Values;
 
-/** An index drops its dimension. Ranges are [start, stop] or [start, stop, step] or objects. null and undefined: all. Negative numbers count from the end. */
-export type Range = number | readonly [start?: number | null, stop?: number | null, step?: number] | { start?: number; stop?: number; step?: number } | null | undefined;
+/**
+ * An index drops its dimension. Ranges are [start, stop] or [start, stop, step] or objects with one or more of these members.
+ * null and undefined: all. Negative numbers count from the end. Anything else is a RangeError or a TypeError.
+ */
+export type Range = number | readonly [start: number | null | undefined, stop: number | null | undefined, step?: number] | { start?: number; stop?: number; step?: number } | null | undefined;
 
 /** A word for each dimension, in order or by name. What is missing is taken whole. */
 export type Selection = readonly Range[] | Record<string, Range>;

@@ -1,13 +1,20 @@
 // Which elements of an array a selection has, and copying them out of runs of bytes.
 
+const bounds = ["start", "stop", "step"];
+
+// isObject tells objects with members of their own from other values, such as texts, typed arrays, Maps and promises.
+const isObject = (x) => Object.prototype.toString.call(x) === "[object Object]";
+
 /**
  * resolve checks a selection of an array with a shape and with names of its dimensions: a list with a word for each
  * dimension, or an object with words by name. A word is an index, which drops the dimension, a list [start, stop] or
- * [start, stop, step], an object with these members, or null or undefined for all. Negative numbers count from the end.
+ * [start, stop, step], an object with one or more of these members, or null or undefined for all. Negative numbers count
+ * from the end. Anything else is a RangeError or a TypeError: what was meant as a part is never read as all.
  */
 export function resolve(selection, shape, names) {
   let words = selection ?? [];
   if (!Array.isArray(words)) {
+    if (!isObject(words)) throw new TypeError(`expected a list of indices and ranges, or an object with them by dimension, found ${shown(words)}`);
     for (const name of Object.keys(words)) {
       if (!names.includes(name)) throw new RangeError(`expected one of the dimensions ${names.join(", ") || "(none)"}, found ${name}`);
     }
@@ -30,7 +37,7 @@ export function resolve(selection, shape, names) {
       sel.step.push(1);
       return;
     }
-    const [start = 0, stop = n, step = 1] = w === null ? [] : Array.isArray(w) ? w : [w.start ?? undefined, w.stop ?? undefined, w.step ?? undefined];
+    const [start = 0, stop = n, step = 1] = w === null ? [] : range(w, where);
     if (whole(step) < 1) throw new RangeError(`${where}: expected a step of at least 1, found ${step}`);
     const place = (x) => Math.min(n, Math.max(0, whole(x) < 0 ? n + x : x));
     const [a, b] = [place(start ?? 0), place(stop ?? n)];
@@ -43,6 +50,21 @@ export function resolve(selection, shape, names) {
   });
   return sel;
 }
+
+// range returns start, stop and step of a word that is a range.
+function range(w, where) {
+  if (Array.isArray(w)) {
+    if (w.length !== 2 && w.length !== 3) throw new RangeError(`${where}: expected [start, stop] or [start, stop, step], found a list of length ${w.length}`);
+    return w;
+  }
+  if (!isObject(w)) throw new TypeError(`${where}: expected an index, [start, stop], [start, stop, step] or null, found ${shown(w)}`);
+  const names = Object.keys(w);
+  if (names.length === 0 || !names.every((name) => bounds.includes(name))) throw new RangeError(`${where}: expected an object with start, stop or step, found the members ${names.join(", ") || "(none)"}`);
+  return bounds.map((name) => w[name] ?? undefined);
+}
+
+// shown writes a wrong argument in a message.
+const shown = (x) => (typeof x === "object" ? Object.prototype.toString.call(x) : `the ${typeof x} ${String(x).slice(0, 40)}`);
 
 /** Gather copies the selected elements of an array of a shape. */
 export class Gather {

@@ -21,3 +21,5 @@ try {
 await open("x", { worker: true });
 // @ts-expect-error: it may be missing
 await archive.variable("tas").get();
+// @ts-expect-error: a list has start and stop
+await archive.variable("tas")!.get([[0]]);

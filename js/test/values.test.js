@@ -87,6 +87,20 @@ test("parts", async () => {
   await assert.rejects(v.get([1.5]), /expected an integer/);
 });
 
+test("a selection that is none is refused, and never means all", async () => {
+  const a = await open(bytesOf(`${testdata}compat/1/cdf1_climate_small.nc.cdfz`));
+  const v = a.variables.find((v) => v.shape.length >= 3), name = v.dimensions[0];
+  const words = ["15", "", true, false, Symbol("a"), () => 0, {}, { begin: 1 }, { start: 0, length: 1 }, Int32Array.of(0, 1), new Map([["start", 1]]), new Number(1), [], [0], [0, 1, 1, 1], ["0", "1"]];
+  for (const w of words) {
+    for (const selection of [[w], { [name]: w }]) await assert.rejects(v.get(selection), (e) => (e instanceof TypeError || e instanceof RangeError) && /^dimension \S+ of length \d+: expected /.test(e.message), typeof w);
+  }
+  for (const selection of [0, 5, 5n, "", name, true, false, Symbol("a"), () => 0, Int32Array.of(0), new Map([[name, 0]]), Promise.resolve([0])]) {
+    await assert.rejects(v.get(selection), /^TypeError: expected a list of indices and ranges, or an object with them by dimension, found /, typeof selection);
+  }
+  const all = (await v.get()).data;
+  for (const selection of [null, [], {}, [null], [undefined], { [name]: null }, [{ start: undefined }], [[null, null]], Object.assign(Object.create(null), { [name]: { stop: null } })]) assert.deepEqual((await v.get(selection)).data, all);
+});
+
 test("64-bit integers are bigints", async () => {
   const a = await open(bytesOf(`${testdata}vectors/good/cdf5`).subarray(Buffer.from(bytesOf(`${testdata}vectors/good/cdf5`)).indexOf("\n\n") + 2));
   const types = a.variables.filter((v) => /64/.test(v.type));
