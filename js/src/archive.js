@@ -317,7 +317,8 @@ export class Archive {
 
   /** image returns bytes of the original netCDF file. */
   async image(off, len, signal) {
-    if (!(off >= 0 && len >= 0 && off + len <= this.size)) throw new RangeError(`expected a range of the ${this.size} bytes of the file, found ${off} to ${off + len}`);
+    const whole = Number.isSafeInteger(off) && Number.isSafeInteger(len); // texts would be joined, not added
+    if (!(whole && off >= 0 && len >= 0 && off + len <= this.size)) throw new RangeError(`expected a range of the ${this.size} bytes of the file, found ${len} from ${off} on`);
     const end = off + len;
     const out = new Uint8Array(len);
     // Runs of segments in the range, and how many bytes of segments lie before it.

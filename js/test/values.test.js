@@ -101,6 +101,12 @@ test("a selection that is none is refused, and never means all", async () => {
   for (const selection of [null, [], {}, [null], [undefined], { [name]: null }, [{ start: undefined }], [[null, null]], Object.assign(Object.create(null), { [name]: { stop: null } })]) assert.deepEqual((await v.get(selection)).data, all);
 });
 
+test("a part of the file is of integers", async () => {
+  const a = await open(bytesOf(`${testdata}compat/1/cdf1_climate_small.nc.cdfz`));
+  for (const [off, len] of [["1", 4], [1, "4"], [[1], 4], [0.5, 4], [0, 1.5], [null, 4], [0], [], [-1, 4], [0, a.size + 1], [NaN, 1]]) await assert.rejects(a.image(off, len), /^RangeError: expected a range of the \d+ bytes of the file, found /);
+  assert.equal((await a.image(a.size, 0)).length, 0);
+});
+
 test("64-bit integers are bigints", async () => {
   const a = await open(bytesOf(`${testdata}vectors/good/cdf5`).subarray(Buffer.from(bytesOf(`${testdata}vectors/good/cdf5`)).indexOf("\n\n") + 2));
   const types = a.variables.filter((v) => /64/.test(v.type));
