@@ -75,6 +75,13 @@ test("the page's answers", async (t) => {
   assert.ok(n > 500, `${n} answers`);
 });
 
+test("words of slices that are none are refused", async () => {
+  const a = await open(bytesOf(`${testdata}compat/1/cdf2_climate.nc.cdfz`));
+  const v = a.variables.find((v) => v.shape.length === 3);
+  for (const w of ["", " ", "-1", "1.5", "0x1", "1e0", "null", String(v.shape[0])]) await assert.rejects(slice(a, v.num, [w, "y", "x"], 1024), /^RangeError: expected x, y or an index below \d+, found /, w);
+  for (const words of [["x", "y", "x"], ["y0:1", "x", "y"]]) await assert.rejects(slice(a, v.num, words, 1024), /^RangeError: expected [xy] once, found /);
+});
+
 test("only the archives that were used last keep blocks", async (t) => {
   const [file] = archives(folder(t), [`${testdata}classic/cdf2_climate.nc`], "--block", "4K");
   const names = Array.from({ length: 6 }, () => add(Object.assign(new Blob([bytesOf(file)]), { name: "x.nc.cdfz" })));

@@ -142,14 +142,15 @@ function place(v, words, limit) {
     if (m) {
       const [from, to] = m[2] === undefined ? [0, n] : [Number(m[2]), Number(m[3])];
       if (m[2] !== undefined && !(from < to && to <= n)) throw new RangeError(`expected a range within 0:${n}, found ${w}`);
+      if ((m[1] === "x" ? x : y) >= 0) throw new RangeError(`expected ${m[1]} once, found ${words}`);
       if (m[1] === "x") x = i;
       else y = i;
       const step = Math.max(1, Math.ceil((to - from) / limit));
       p.words.push(m[1]), p.start.push(from), p.length.push(to - from), p.step.push(step), p.count.push(Math.ceil((to - from) / step));
       return;
     }
-    const k = Number(w);
-    if (!(Number.isInteger(k) && k >= 0 && k < n)) throw new RangeError(`expected x, y or an index below ${n}, found ${w}`);
+    const k = /^\d+$/.test(w) ? Number(w) : n; // Number("") is 0
+    if (k >= n) throw new RangeError(`expected x, y or an index below ${n}, found ${w}`);
     p.words.push(w), p.start.push(k), p.length.push(1), p.step.push(1), p.count.push(1);
   });
   for (const i of [y, x]) if (i >= 0) p.order.push(i);
