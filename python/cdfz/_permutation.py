@@ -38,9 +38,10 @@ class Permutation(Blocks):
         return int((whole * s[:, 1] + np.where(whole < s[:, 3], np.minimum(ahead - whole * np.where(s[:, 3] > 1, stride, 0), s[:, 1]), 0)).sum())
 
     def image(self, off, n):
-        """Returns bytes [off, off+n) of the netCDF file."""
+        """Returns bytes [off, off+n) of the netCDF file. A range outside of it is an IndexError."""
         size = self.plan["image"]["size"]
-        need(0 <= off and 0 <= n <= size - off, "bytes beyond the image")
+        if not (0 <= off and 0 <= n <= size - off):
+            raise IndexError(f"expected a range of the {size} bytes of the file, found {n} from {off} on")
         out, used, end = np.empty(n, np.uint8), np.zeros(n, bool), off + n
         segs, where = self.segments()
         last = segs[:, 0] + segs[:, 2] * (segs[:, 3] - 1) + segs[:, 1] if len(segs) else np.zeros(0, np.int64)

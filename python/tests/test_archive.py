@@ -36,6 +36,15 @@ class Compat(unittest.TestCase):
                 a = cdfz.Archive(folder / (name + ".cdfz"))
                 self.assertEqual(want, hashlib.sha256(a.image(0, a.plan["image"]["size"])).hexdigest())
 
+    def test_outside(self):
+        """A range outside of the file is no damage."""
+        a = cdfz.Archive(COMPAT[0] / "cdf1_climate_small.nc.cdfz")
+        size = a.plan["image"]["size"]
+        for off, n in (0, size + 1), (-1, 4), (size + 1, 0), (4, -1), (0, 10**30):
+            with self.subTest(off=off, n=n), self.assertRaisesRegex(IndexError, f"^expected a range of the {size} bytes of the file, found {n} from {off} on$"):
+                a.image(off, n)
+        self.assertEqual(0, len(a.image(size, 0)))
+
 
 class Reading(unittest.TestCase):
     @classmethod
