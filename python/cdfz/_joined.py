@@ -21,6 +21,7 @@ from . import _times
 from ._archive import Archive
 from ._errors import ArchiveDamaged, ArchiveUnsupported
 from ._netcdf import DTYPES
+from ._selection import indices
 from ._shared import Forked
 from ._sources import source
 
@@ -283,13 +284,9 @@ class Joined(Forked):
             key = key[:i] + (slice(None),) * (len(v.shape) - len(key) + 1) + key[i + 1:]
         key += (slice(None),) * (len(v.shape) - len(key))
         k, total = key[0], v.shape[0]
-        picks = range(*k.indices(total)) if isinstance(k, slice) else [int(x) for x in np.atleast_1d(k)]
-        for x in picks if not isinstance(k, slice) else ():
-            if not -total <= x < total:
-                raise IndexError(f"index {x} of {total} in dimension 0 of variable {v.name.decode('utf-8', 'replace')!r}")
+        picks = range(*k.indices(total)) if isinstance(k, slice) else indices(k, total, 0, v)
         parts = []                             # a member, and the picks of it that follow each other
         for x in picks:
-            x %= total
             i = bisect.bisect_right(self.starts, x) - 1
             if not parts or parts[-1][0] != i:
                 parts.append((i, []))

@@ -43,10 +43,7 @@ class Selection(Permutation):
             if isinstance(k, slice):
                 picks.append(range(*k.indices(n)))
                 continue
-            for i in np.atleast_1d(k):
-                if not -n <= i < n:
-                    raise IndexError(f"index {i} of {n} in dimension {axis} of variable {v.name.decode('utf-8', 'replace')!r}")
-            picks.append([int(i) % n for i in np.atleast_1d(k)])
+            picks.append(indices(k, n, axis, v))
             if np.ndim(k) == 0:
                 drop.append(axis)
         try:
@@ -150,6 +147,17 @@ class Selection(Permutation):
                 values = values[(slice(None),) * axis + (evenly(p),)]
             out[tuple(k for k, _ in at)] = values
         return out
+
+
+def indices(k, n, axis, v):
+    """Returns the indices from 0 to n-1 that an integer or a list of integers stands for in a dimension of a variable."""
+    found, where = np.atleast_1d(k), f"dimension {axis} of variable {v.name.decode('utf-8', 'replace')!r}"
+    if found.size and (found.ndim > 1 or found.dtype.kind not in "iu"):
+        raise IndexError(f"expected an integer, a slice or a list of integers for {where}, found {k!r:.40}")
+    for i in found.tolist():
+        if not -n <= i < n:
+            raise IndexError(f"index {i} of {n} in {where}")
+    return [i % n for i in found.tolist()]
 
 
 def span_of(picks, inner, size):

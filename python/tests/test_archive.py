@@ -45,6 +45,19 @@ class Compat(unittest.TestCase):
                 a.image(off, n)
         self.assertEqual(0, len(a.image(size, 0)))
 
+    def test_keys(self):
+        """Indices are integers: fractions are not cut off, and booleans are neither 0 and 1 nor a mask."""
+        a = cdfz.Archive(COMPAT[0] / "cdf1_climate_small.nc.cdfz")
+        number = next(i for i, v in enumerate(a.header.vars) if len(v.shape) == 2 and v.shape[0] == 3)
+        for key in 1.5, [1.7], True, [True, False, True], np.array([True, False]), np.float32(1), "1", None, [[0, 1]]:
+            with self.subTest(key=key), self.assertRaisesRegex(IndexError, "^expected an integer, a slice or a list of integers for dimension 0 of variable '"):
+                a.read(number, (key,))
+        want = a.read(number)
+        for key in 1, -1, np.int16(1), [2, 0], np.array([1], np.uint8), np.array([], int), slice(0, 2), ...:
+            with self.subTest(key=key):
+                np.testing.assert_array_equal(want[key], a.read(number, (key,)))
+        self.assertEqual((0, *want.shape[1:]), a.read(number, ([],)).shape)
+
 
 class Reading(unittest.TestCase):
     @classmethod

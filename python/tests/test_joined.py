@@ -78,7 +78,7 @@ class Joining(unittest.TestCase):
         want = self.want.tas.values
         for key in ((), slice(20, 2, -3), (..., 3), (5, 4, 3), (slice(7, 12), 2), (slice(0, 0), slice(1, 3))):
             np.testing.assert_array_equal(want[key], d.read(n, key))
-        for key in (24, -25, [3, 24]):
+        for key in (24, -25, [3, 24], 1.5, [True, False]):
             with self.assertRaises(IndexError):
                 d.read(n, key)
         with mock.patch.object(_joined, "OPEN", 1):
