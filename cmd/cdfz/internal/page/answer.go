@@ -6,9 +6,6 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
-
-	"github.com/cdfz-format/cdfz/archive"
-	"github.com/cdfz-format/cdfz/cdf3"
 )
 
 // ErrCut is wrapped by the errors of answers that had begun. They must be cut off.
@@ -33,17 +30,6 @@ func refuse(w http.ResponseWriter, status int, text string) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
 	fmt.Fprintln(w, text)
-}
-
-// Refuse answers if a file could not be opened because it is no netCDF file, or because its header
-// is damaged. It reports whether it did.
-func Refuse(w http.ResponseWriter, err error) bool {
-	var malformed *cdf3.FormatError
-	if !errors.Is(err, archive.ErrNotArchive) && !errors.As(err, &malformed) {
-		return false
-	}
-	refuse(w, http.StatusNotFound, "not a classic netCDF file, or a damaged one")
-	return true
 }
 
 // sendJSON answers with a value as JSON.

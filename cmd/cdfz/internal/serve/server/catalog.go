@@ -96,13 +96,6 @@ type (
 	}
 )
 
-// isNetCDF reports whether a file appears as a data set of OPeNDAP and Zarr in catalogues: archives,
-// and files by their names.
-func isNetCDF(f *found) bool {
-	ext := path.Ext(f.shown)
-	return f.Image || ext == ".nc" || ext == ".cdf"
-}
-
 // serveCatalog answers with the catalogue of a folder, as XML or JSON. Archives that cannot
 // be opened are listed in the latter.
 func (s *Server) serveCatalog(w http.ResponseWriter, r *http.Request, name string) {
@@ -128,18 +121,18 @@ func (s *Server) serveCatalog(w http.ResponseWriter, r *http.Request, name strin
 	h := w.Header()
 	if file == "catalog.json" {
 		h.Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(catalogJSON(dir, root, list))
+		_ = json.NewEncoder(w).Encode(s.catalogJSON(dir, root, list))
 		return
 	}
 	h.Set("Content-Type", "application/xml")
 	fmt.Fprint(w, xml.Header)
 	e := xml.NewEncoder(w)
 	e.Indent("", "  ")
-	_ = e.Encode(catalogXML(dir, root, list))
+	_ = e.Encode(s.catalogXML(dir, root, list))
 }
 
 // catalogXML makes a catalogue. root is the address of the server, absolute or relative to that of the catalogue.
-func catalogXML(dir, root string, list []*found) *xmlCatalog {
+func (s *Server) catalogXML(dir, root string, list []*found) *xmlCatalog {
 	folder := path.Join("/", dir)
 	c := &xmlCatalog{
 		NS: "http://www.unidata.ucar.edu/namespaces/thredds/InvCatalog/v1.0", XLink: "http://www.w3.org/1999/xlink", Version: "1.0.1", Name: folder,
@@ -162,7 +155,7 @@ func catalogXML(dir, root string, list []*found) *xmlCatalog {
 			if f.Size >= 0 { // unknown of joined files until somebody opens them
 				d.Size = &xmlSize{"bytes", f.Size}
 			}
-			if isNetCDF(f) {
+			if s.source.isNetCDF(f) {
 				d.Service, d.Viewer = "all", &xmlProperty{"viewer", addressesOf(root, f.shown).page + ",cdfz,Maps and series,Browser"}
 			}
 			c.Datasets.Datasets = append(c.Datasets.Datasets, d)
@@ -171,7 +164,7 @@ func catalogXML(dir, root string, list []*found) *xmlCatalog {
 	return c
 }
 
-func catalogJSON(dir, root string, list []*found) *jsonCatalog {
+func (s *Server) catalogJSON(dir, root string, list []*found) *jsonCatalog {
 	c := &jsonCatalog{Path: path.Join("/", dir), Datasets: []jsonDataset{}, Folders: []jsonFolder{}, Closed: []jsonClosed{}}
 	for _, f := range list {
 		base := path.Base(f.shown)
@@ -187,7 +180,7 @@ func catalogJSON(dir, root string, list []*found) *jsonCatalog {
 			if f.Size >= 0 {
 				d.Size = &f.Size
 			}
-			if isNetCDF(f) {
+			if s.source.isNetCDF(f) {
 				d.DAP, d.Zarr, d.Page = at.dap, at.zarr, at.page
 			}
 			c.Datasets = append(c.Datasets, d)

@@ -85,6 +85,54 @@ func TestCatalog(t *testing.T) {
 	}
 }
 
+// TestCatalogOther lists files that are named like netCDF files: those that are none are data sets of no service.
+func TestCatalogOther(t *testing.T) {
+	files := classic(t, "climate_small")
+	dir := folder(t, files)
+	for name, b := range map[string][]byte{
+		"plain.nc": files["cdf1_climate_small.nc"], "plain.cdf": files["cdf5_climate_small.nc"], "cut.nc": files["cdf1_climate_small.nc"][:100],
+		"four.nc": []byte("\x89HDF\r\n\x1a\n and more"), "four.cdf": []byte("\x89HDF\r\n\x1a\n and more"), "empty.nc": nil, "short.nc": []byte("CDF"), "later.nc": []byte("CDF\x03"),
+	} {
+		put(t, filepath.Join(dir, name), b)
+	}
+	_, at := start(t, dir, nil)
+	sets := func() (names []string) {
+		var c jsonCatalog
+		require.NoError(t, json.Unmarshal([]byte(get(t, at+"/catalog.json").body), &c))
+		require.Len(t, c.Datasets, 10)
+		for _, d := range c.Datasets {
+			require.Equal(t, "files/"+d.Name, d.Files)
+			require.Equal(t, d.DAP != "", d.Zarr != "")
+			require.Equal(t, d.DAP != "", d.Page != "")
+			if d.DAP != "" {
+				names = append(names, d.Name)
+			}
+		}
+		return names
+	}
+	want := []string{"cdf1_climate_small.nc", "cdf5_climate_small.nc", "cut.nc", "plain.cdf", "plain.nc"}
+	require.Equal(t, want, sets())
+	require.Equal(t, want, sets(), "remembered")
+	require.Contains(t, get(t, at+"/catalog.xml").body, `urlPath="four.nc">
+      <serviceName>http</serviceName>
+      <dataSize`)
+	list := get(t, at+"/dap/").body
+	require.Contains(t, list, "plain.nc")
+	require.NotContains(t, list, "four")
+	for _, name := range []string{"four.nc", "empty.nc", "later.nc", "cut.nc"} {
+		a := get(t, at+"/dap/"+name+".dds")
+		require.Equal(t, 404, a.StatusCode, name)
+		require.Contains(t, a.body, "not a classic netCDF file, or a damaged one", name)
+		require.Equal(t, 200, get(t, at+"/files/"+name).StatusCode, name)
+	}
+	a := get(t, at+"/zarr/four.nc/.zmetadata")
+	require.Equal(t, 404, a.StatusCode)
+	require.Equal(t, "not a classic netCDF file, or a damaged one\n", a.body)
+	// A file that was replaced is read again.
+	put(t, filepath.Join(dir, "four.nc"), files["cdf1_climate_small.nc"])
+	require.Contains(t, sets(), "four.nc")
+}
+
 // TestClosed lists files named as archives that cannot be opened: in JSON, and in the list of the folder
 // with their reasons. An archive next to its original is an ordinary file.
 func TestClosed(t *testing.T) {
@@ -144,7 +192,7 @@ func TestDAP(t *testing.T) {
 		"cdf1_climate_small.nc.dods?f(x)":  {400, "functions are not supported"},
 		"cdf1_climate_small.nc.dds?none":   {400, "no variable"},
 		"cdf1_climate_small.nc":            {404, "expected a name that ends in .dds"},
-		"notes.txt.dds":                    {404, "no such file"},
+		"notes.txt.dds":                    {404, "not a classic netCDF file, or a damaged one"},
 		"none.nc.dds":                      {404, "no such file"},
 		"..%2fcdf1_climate_small.nc.dds":   {404, "no such file"},
 		"bad.nc.dods":                      {500, "the archive cannot be read"},

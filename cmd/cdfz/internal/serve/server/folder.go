@@ -62,7 +62,7 @@ func (s *Server) serveList(w http.ResponseWriter, name string, dap bool) {
 		switch {
 		case f.Info.IsDir():
 			base += "/"
-		case dap && !isNetCDF(f):
+		case dap && !s.source.isNetCDF(f):
 			continue
 		case f.Err != nil:
 			size = whyClosed(f.Err)

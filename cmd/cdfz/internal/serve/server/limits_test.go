@@ -56,7 +56,7 @@ func TestLimits(t *testing.T) {
 func TestListsCut(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 1000 {
-		put(t, filepath.Join(dir, fmt.Sprintf("%04d.nc", i)), nil)
+		put(t, filepath.Join(dir, fmt.Sprintf("%04d.nc", i)), []byte("CDF\x01"))
 	}
 	lists := []string{"/files/", "/dap/", "/catalog/catalog.xml", "/catalog/catalog.json"}
 	for name, o := range map[string]*Options{"bytes": {Bytes: 20_000}, "time": {Time: time.Nanosecond}} {

@@ -17,9 +17,6 @@ func (s *Server) servePage(w http.ResponseWriter, r *http.Request, name string) 
 	var d *openDataset
 	if err == nil {
 		d, err = s.source.acquire(f)
-		if page.Refuse(w, err) {
-			return
-		}
 	}
 	if err != nil {
 		s.fail(w, err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/archive/archivefs/joinedfiles"
+	"github.com/cdfz-format/cdfz/cdf3"
 )
 
 // refuse answers with a status and a line of text.
@@ -52,6 +53,8 @@ func answerTo(err error) (status int, message string) {
 		return http.StatusInternalServerError, "the archive cannot be read"
 	case joinedfiles.Refused(err):
 		return http.StatusInternalServerError, "the description of joined files is not supported"
+	case errors.Is(err, archive.ErrNotArchive), errors.As(err, new(*cdf3.FormatError)):
+		return http.StatusNotFound, "not a classic netCDF file, or a damaged one"
 	}
 	return http.StatusNotFound, "no such file"
 }

@@ -3,15 +3,19 @@ package server
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"path"
 	"path/filepath"
 	"strings"
 	"sync"
 
+	lru "github.com/hashicorp/golang-lru/v2"
+
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/archive/archivefs"
 	"github.com/cdfz-format/cdfz/archive/archivefs/joinedfiles"
+	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/serve/dap"
 )
 
@@ -22,7 +26,11 @@ type source struct {
 	root  archivefs.Root
 	links fs.ReadLinkFS // the folder with volumes as folders
 	*archivefs.FS
+	plain *lru.Cache[archivefs.Ident, bool] // whether a file that is no archive by its name is a netCDF file
 }
+
+// maxPlain is how many files are remembered; each takes about 200 bytes.
+const maxPlain = 1 << 16
 
 // openDataset is an open netCDF file.
 type openDataset = archivefs.File
@@ -52,7 +60,8 @@ func openSource(src string, cache int64, workers int, warn func(string, error)) 
 	}
 	o := &archive.OpenOptions{Shared: shared, Workers: workers, Index: archivefs.IndexPages, BlockMemory: archivefs.BlockMemory}
 	links := archivefs.Volumes(root, warn)
-	s := &source{root, links, archivefs.New(links, o)}
+	plain, _ := lru.New[archivefs.Ident, bool](maxPlain) // fails for no size only
+	s := &source{root, links, archivefs.New(links, o), plain}
 	s.Only, s.Joined = only, joinedfiles.Rules(*o)
 	if only != "" {
 		f, err := s.Probe(only)
@@ -134,6 +143,47 @@ func (s *source) whyNot(name string) error {
 		return archive.ErrNotArchive
 	}
 	return f.Err
+}
+
+// isNetCDF reports whether a file appears as a data set of OPeNDAP and Zarr in catalogues: archives, and files that have
+// both the name and the first bytes of a netCDF file. Those are read once, since large folders are listed. A file that
+// cannot be read counts by its name: the services tell why.
+func (s *source) isNetCDF(f *found) bool {
+	ext := path.Ext(f.shown)
+	switch {
+	case f.Image:
+		return true
+	case ext != ".nc" && ext != ".cdf":
+		return false
+	}
+	id := archivefs.IdentOf(f.Name, f.Info)
+	is, ok := s.plain.Get(id)
+	if ok {
+		return is
+	}
+	file, info, err := s.OpenStored(f.Name)
+	if err != nil {
+		return true
+	}
+	defer file.Close()
+	if is, err = opensAsNetCDF(file, info.Size()); err != nil {
+		return true
+	}
+	s.plain.Add(archivefs.IdentOf(f.Name, info), is)
+	return is
+}
+
+// opensAsNetCDF reports whether a file has the magic number of classic netCDF files, or is an archive, whatever its name.
+func opensAsNetCDF(r io.ReaderAt, size int64) (bool, error) {
+	const magic = 4
+	_, err := cdf3.Read(r, min(size, magic)) // which holds no header
+	switch {
+	case errors.As(err, new(*cdf3.FormatError)):
+		return true, nil
+	case errors.Is(err, cdf3.ErrNotCDF):
+		return archive.IsArchive(r, size)
+	}
+	return false, err
 }
 
 // acquire opens a found file as netCDF, with its present contents. The caller must
