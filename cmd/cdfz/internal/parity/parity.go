@@ -73,6 +73,7 @@ cdfz repair -f cuts them off.`,
 		ValidArgsFunction: cli.CompleteArchives,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			run.Dest.ToObjects, run.Dest.Beside = true, true
+			run.Targets.OfMembers = !v.besideVolume()
 			if err := run.Targets.Check(args); err != nil {
 				return err
 			}

@@ -88,8 +88,12 @@ FILE may be a folder: archives below it, named *.cdfz, are repaired, and other f
 		ValidArgsFunction: cli.CompleteArchives,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			run.Dest.ToObjects = true
+			run.Targets.OfMembers = !v.isVolume(args)
 			if err := run.Targets.Check(args); err != nil {
 				return err
+			}
+			if v.from.given() && v.isVolume(args) {
+				return terminal.Hinted(errors.New("--from: expected archives, found a volume"), "cdfz repair -o NEW.tar VOLUME.tar heals it from its parity; -o DIR/ --from heals its archives")
 			}
 			if err := v.from.check(args, run.Select.From != ""); err != nil {
 				return err

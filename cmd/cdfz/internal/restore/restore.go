@@ -134,6 +134,7 @@ is first restored and checked in a temporary file.`,
 			}
 			run.Dest.ToObjects = true
 			run.In.Whole = fileio.WholeObject
+			run.Targets.OfMembers = true
 			if err := run.Targets.Check(args); err != nil {
 				return err
 			}

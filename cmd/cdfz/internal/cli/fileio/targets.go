@@ -11,6 +11,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/cdfz-format/cdfz/archive/volume"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/protect"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/stop"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
@@ -22,6 +23,9 @@ import (
 
 // Targets are the targets of a run. They are safe for concurrent use.
 type Targets struct {
+	// OfMembers is set by verbs that make a target of each member of a volume, before Check.
+	OfMembers bool
+
 	in    *Inputs
 	dest  *Dest
 	rules *protect.Rules
@@ -60,10 +64,19 @@ func (t *Targets) Check(args []string) error {
 	if len(args) > 1 {
 		return terminal.Hinted(fmt.Errorf("%s: one target for %d files", t.dest.show(), len(args)), "%sDIR%c puts the targets into a folder", t.dest.flag(), filepath.Separator)
 	}
-	if st, err := os.Stat(args[0]); err == nil && st.IsDir() && args[0] != terminal.StdinName || s3.IsPrefix(args[0]) {
+	if t.ofSeveral(args[0]) {
 		return terminal.Hinted(fmt.Errorf("%s: one target for the folder %s", t.dest.show(), terminal.ShowName(args[0])), "%sDIR%c puts the targets into a folder", t.dest.flag(), filepath.Separator)
 	}
 	return t.checkStdout()
+}
+
+// ofSeveral reports whether a FILE is a folder, or a volume of which each member gets a target.
+func (t *Targets) ofSeveral(name string) bool {
+	if s3.IsPrefix(name) {
+		return true
+	}
+	st, err := os.Stat(name)
+	return err == nil && name != terminal.StdinName && (st.IsDir() || t.OfMembers && filepath.Ext(name) == volume.Suffix && isVolumeFile(name))
 }
 
 // CheckOfAll checks the -o of a verb that makes one target of all FILEs.

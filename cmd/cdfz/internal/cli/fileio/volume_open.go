@@ -11,6 +11,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/archive/volume"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/protect"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/stop"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/internal/ioat"
@@ -133,7 +134,7 @@ func (n *Inputs) openInVolume(ctx context.Context, name string) (in *Input, err 
 func isVolumeFile(name string) bool {
 	for file := range volume.Split(filepath.ToSlash(name) + "/x") {
 		if in, err := OpenRegular(file, os.O_RDONLY); err == nil {
-			is, err := volume.IsVolume(in.R, in.Size)
+			is, err := protect.IsVolume(context.Background(), in.R, in.Size)
 			in.Close()
 			return is && err == nil
 		}
