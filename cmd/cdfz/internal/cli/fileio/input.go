@@ -45,6 +45,8 @@ type Inputs struct {
 
 	mu      sync.Mutex
 	open    map[*Input]fs.FileInfo // the local ones that the run is reading
+	change  map[*Input]fs.FileInfo // those that it changes in place
+	changed *sync.Cond             // one of them was closed
 	all     access.Sources         // the closed ones, too
 	folders access.Folders         // above sources and targets
 
@@ -61,7 +63,9 @@ const (
 
 // NewInputs returns the inputs of a run that writes to dest.
 func NewInputs(term *terminal.Terminal, dest *Dest) *Inputs {
-	return &Inputs{Whole: wholeEnds, Mounts: new(storage.Mounts), term: term, dest: dest, open: map[*Input]fs.FileInfo{}, volumes: newVolumePool()}
+	n := &Inputs{Whole: wholeEnds, Mounts: new(storage.Mounts), term: term, dest: dest, open: map[*Input]fs.FileInfo{}, change: map[*Input]fs.FileInfo{}, volumes: newVolumePool()}
+	n.changed = sync.NewCond(&n.mu)
+	return n
 }
 
 // OpenReceipts opens the URL of receipts.
@@ -366,7 +370,12 @@ func (n *Inputs) OpenToChange(ctx context.Context, j File) (in *Input, err error
 	if err != nil {
 		return nil, err
 	}
+	n.waitForNames(in)
 	if err = atomicfile.Lock(in.File); err == nil {
+		in.Stat, err = in.File.Stat()
+	}
+	if err == nil {
+		in.Size = in.Stat.Size()
 		err = refuseVolume(ctx, in)
 	}
 	if err != nil {
@@ -374,6 +383,35 @@ func (n *Inputs) OpenToChange(ctx context.Context, j File) (in *Input, err error
 		return nil, err
 	}
 	return in, nil
+}
+
+// waitForNames waits until the run has closed a file that it changes under another name. From then on, others wait for this one.
+func (n *Inputs) waitForNames(in *Input) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for n.changes(in.Stat) {
+		n.changed.Wait()
+	}
+	n.change[in] = in.Stat
+	closes := in.close
+	in.close = func() error {
+		err := closes() // first, since it frees the lock
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		delete(n.change, in)
+		n.changed.Broadcast()
+		return err
+	}
+}
+
+// changes reports whether the run changes a file. n.mu must be locked.
+func (n *Inputs) changes(st fs.FileInfo) bool {
+	for _, own := range n.change {
+		if os.SameFile(own, st) {
+			return true
+		}
+	}
+	return false
 }
 
 // refuseVolume returns an error for a volume. Where a disk cannot read its front or its end, the name tells.
