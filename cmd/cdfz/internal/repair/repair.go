@@ -405,6 +405,9 @@ func holdsEntries(ctx context.Context, r io.ReaderAt, size int64) bool {
 // healOnly writes what was healed of an archive whose structures cannot be repaired, and returns the error.
 func (v *repairer) healOnly(ctx context.Context, in *fileio.Input, w *work) error {
 	h, err := w.h, w.err
+	if in.IsMember() {
+		return terminal.Hinted(err, "nothing was changed; %s; cdfz restore --salvage restores the intact parts", fileio.HealsVolume)
+	}
 	if v.run.Dest.Name != "" || !h.Changed() {
 		return terminal.Hinted(err, "nothing was changed; cdfz restore --salvage restores the intact parts")
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/archive/volume"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 )
@@ -75,6 +76,9 @@ func emptyArchive(in *Input) error {
 	return terminal.Hinted(ErrEmpty, "nothing can be restored from it; a second copy or the source may exist")
 }
 
+// HealsVolume is the advice for a damaged member of a volume: its parity is beside the volume.
+const HealsVolume = "cdfz repair -o NEW" + volume.Suffix + " VOLUME heals the volume if it has parity"
+
 // ExplainNotArchive adds the kind of a file to the error that it is not an archive.
 func ExplainNotArchive(in *Input, err error) error {
 	var format *cdf3.FormatError // a damaged classic file
@@ -83,7 +87,11 @@ func ExplainNotArchive(in *Input, err error) error {
 	}
 	switch {
 	case errors.Is(err, archive.ErrCorrupt): // also an archive of a malformed netCDF header
-		return terminal.Hinted(err, "cdfz repair rebuilds the end of an archive; cdfz restore --salvage restores what is intact")
+		advice := "cdfz repair rebuilds the end of an archive; "
+		if in.IsMember() {
+			advice = HealsVolume + "; "
+		}
+		return terminal.Hinted(err, "%s", advice+"cdfz restore --salvage restores what is intact")
 	case errors.Is(err, archive.ErrNotArchive), errors.As(err, &format):
 		k, readErr := sniff(in.R)
 		if readErr != nil {
