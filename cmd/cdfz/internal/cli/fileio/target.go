@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/cdfz-format/cdfz/archive"
@@ -97,6 +98,12 @@ func (t *Target) create(ctx context.Context) (*atomicfile.File, error) {
 	if o.Root, o.Rel, err = t.Targets.root(t.Path, t.Source); err != nil {
 		return nil, err
 	}
+	path := t.Path
+	if st, err := os.Lstat(path); err == nil && st.Mode()&fs.ModeSymlink != 0 && o.Root == nil && t.Decision.Own {
+		if path, err = filepath.EvalSymlinks(path); err != nil { // the file is replaced, and the link stays
+			return nil, err
+		}
+	}
 	o.Rights, o.FolderRights = t.Targets.rights(t.Path, t.Source, o.Rel)
 	if t.Rights != nil {
 		o.Rights, o.Source = t.Rights, modified{t.Source, t.Modified}
@@ -109,7 +116,7 @@ func (t *Target) create(ctx context.Context) (*atomicfile.File, error) {
 			}
 		}
 	}
-	return atomicfile.Create(t.Path, o)
+	return atomicfile.Create(path, o)
 }
 
 // modified describes the source of a target that gets another time.
