@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
+	"slices"
+	"syscall"
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/archive/archivefs/joinedfiles"
@@ -43,8 +45,12 @@ func (s *Server) fail(w http.ResponseWriter, err error) {
 	refuse(w, status, message)
 }
 
+// noFile are the errors of the system for names that stand for no file.
+var noFile = []syscall.Errno{syscall.ENOENT, syscall.ENOTDIR, syscall.ELOOP, syscall.ENAMETOOLONG, syscall.EINVAL, syscall.EXDEV}
+
 // answerTo returns what a client learns of an error of finding or opening a file. Names outside of the source
-// are not told from missing ones.
+// are not told from missing ones. Where the system cannot tell whether there is a file, as on a mount that is stale, the
+// status is not 404: clients of Zarr take that for fill values.
 func answerTo(err error) (status int, message string) {
 	switch {
 	case errors.Is(err, fs.ErrPermission):
@@ -55,6 +61,10 @@ func answerTo(err error) (status int, message string) {
 		return http.StatusInternalServerError, "the description of joined files is not supported"
 	case errors.Is(err, archive.ErrNotArchive), errors.As(err, new(*cdf3.FormatError)):
 		return http.StatusNotFound, "not a classic netCDF file, or a damaged one"
+	}
+	var errno syscall.Errno
+	if errors.As(err, &errno) && !errors.Is(err, fs.ErrNotExist) && !slices.Contains(noFile, errno) {
+		return http.StatusInternalServerError, "the file cannot be read"
 	}
 	return http.StatusNotFound, "no such file"
 }

@@ -108,6 +108,11 @@ func (s *source) find(name string) (*found, error) {
 		}
 		f, err = all.Find(to)
 	}
+	if errors.Is(err, fs.ErrNotExist) { // an archive that cannot be read appears under its own name alone
+		if _, e := all.Probe(name + archive.Suffix); e != nil && !errors.Is(e, fs.ErrNotExist) {
+			err = e
+		}
+	}
 	if err == nil && !f.Info.IsDir() && !f.Info.Mode().IsRegular() {
 		err = fs.ErrNotExist
 	}
