@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"hash/crc32"
 	"io"
 
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
@@ -50,6 +51,39 @@ func FindBeside(ctx context.Context, file io.ReaderAt, size int64, beside io.Rea
 // Besides returns the writer of what Heal writes for a Set of FindBeside: bytes of the file, and of the parity.
 func (s *Set) Besides(file, beside io.WriterAt) io.WriterAt {
 	return &pairWriter{file, beside, s.Off}
+}
+
+// Differs reports whether a piece with bytes in a range of the file has not the checksum that the parity has for it: the file
+// is damaged there, or the parity is that of another one. Only these pieces and the records with their checksums are read. A
+// piece is left out whose record is damaged. The error is one of a read.
+func (s *Set) Differs(ctx context.Context, in Range) (bool, error) {
+	src := &source{&s.Layout, ioat.Bind(ctx, s.r), s.size}
+	first := max(0, in.Off) / s.Piece
+	pieces := make([]byte, max(0, ceilDiv(min(in.Off+in.Len, s.covered()), s.Piece)-first)*s.Piece)
+	bad := false
+	unreadable := func(int64, int64) { bad = true }
+	if err := src.read(pieces, first*s.Piece, unreadable); err != nil || bad {
+		return bad, err
+	}
+	rec, part := make([]byte, s.recordLen()), []byte(nil)
+	for i, last := first, int64(-1); len(pieces) > 0; i, pieces = i+1, pieces[s.Piece:] {
+		group, row := s.owner(i / s.perStripe)
+		at := 4 * (row*s.perStripe + i%s.perStripe) // in the checksums of the group, which its first records have as they are
+		if n := s.record(group, at/s.partLen()); n != last {
+			bad, last = false, n
+			if err := readHard(src.r, rec, s.recordOff(n), unreadable); err != nil {
+				return false, err
+			}
+			var ok bool
+			if part, _, ok = s.split(rec, n); !ok || bad {
+				part = nil
+			}
+		}
+		if part != nil && sumIn(part[at%s.partLen():], 0) != crc32.ChecksumIEEE(pieces[:s.Piece]) {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // besideLayout returns the layout in the first intact record of a file of parity, or nil.

@@ -83,3 +83,45 @@ func FuzzBeside(f *testing.F) {
 		_, _ = s.Check(t.Context())
 	})
 }
+
+// TestDiffers compares some bytes of a file with the checksums in its parity.
+func TestDiffers(t *testing.T) {
+	parity.ManyGroups(t, 512, 4)
+	r := rand.New(rand.NewPCG(3, 4))
+	for _, n := range []int64{1, 1000, 100_000, 5_000_000} { // the last with several groups
+		want := make([]byte, n)
+		for i := range want {
+			want[i] = byte(r.Uint32())
+		}
+		file, beside := &memory{want}, &memory{}
+		l, err := parity.AddBeside(t.Context(), file, n, beside, 10, &parity.Options{Workers: 1}) // memory takes one write at a time
+		require.NoError(t, err)
+		require.Equal(t, n > 1_000_000, l.Groups > 1)
+		differs := func(off, k int64) bool {
+			t.Helper()
+			s, err := parity.FindBeside(t.Context(), file, n, beside, beside.size(), nil)
+			require.NoError(t, err)
+			found, err := s.Differs(t.Context(), parity.Range{Off: off, Len: k})
+			require.NoError(t, err)
+			return found
+		}
+		require.False(t, differs(0, n))
+		for range 20 {
+			at := r.Int64N(n)
+			file.b[at] ^= 1
+			require.True(t, differs(at, 1), at)
+			require.True(t, differs(0, n), at)
+			require.True(t, differs(at-min(at, 5000), 10000), at)
+			if piece := at / l.Piece; piece > 0 {
+				require.False(t, differs(0, piece*l.Piece), at)
+			}
+			file.b[at] ^= 1
+		}
+		file.b[n-1] ^= 1
+		require.True(t, differs(n-(64<<10), 64<<10))
+		for i := l.Bytes().Len - l.Parity*l.Groups*60; i < l.Bytes().Len; i += 60 { // a part of the records is damaged
+			beside.b[i] ^= 1
+		}
+		differs(0, n)
+	}
+}

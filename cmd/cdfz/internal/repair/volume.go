@@ -3,6 +3,7 @@ package repair
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -111,6 +112,10 @@ func (v *repairer) healVolume(ctx context.Context, name string) (members, size i
 	if err != nil {
 		return 0, 0, false, err
 	}
+	before, intact, err := indexOf(ctx, dst, set.Off)
+	if err != nil {
+		return 0, 0, false, err
+	}
 	rep, err := set.Heal(ctx, set.Besides(dst, nowhere{}))
 	if err != nil {
 		return 0, 0, false, err
@@ -126,10 +131,42 @@ func (v *repairer) healVolume(ctx context.Context, name string) (members, size i
 	if err != nil {
 		return 0, 0, false, fmt.Errorf("healed from %s: %w", terminal.ShowName(at), err)
 	}
+	if intact {
+		if after, _, err := indexOf(ctx, dst, set.Off); err != nil {
+			return 0, 0, false, err
+		} else if after != before {
+			return cannot("it is the parity of another volume")
+		}
+	}
 	if rep.BadPieces > 0 {
 		v.run.Term.Message("%s: %s of %d bytes healed from its parity", terminal.ShowName(name), display.Count(rep.BadPieces, "piece"), set.Piece)
 	}
 	return back.Len(), set.Off, true, out.Commit(ctx)
+}
+
+// indexOf returns a checksum of the index of a volume, with the time of packing. intact is false if the index is damaged: then
+// nothing is known.
+func indexOf(ctx context.Context, r io.ReaderAt, size int64) (sum [sha256.Size]byte, intact bool, err error) {
+	damaged := func(err error) ([sha256.Size]byte, bool, error) {
+		if errors.Is(err, archive.ErrCorrupt) || errors.Is(err, archive.ErrVersion) || errors.Is(err, volume.ErrNotVolume) {
+			err = nil
+		}
+		return sum, false, err
+	}
+	vol, err := volume.Open(ctx, r, size)
+	if err != nil {
+		return damaged(err)
+	}
+	defer vol.Close()
+	h := sha256.New()
+	fmt.Fprintln(h, vol.Packed())
+	for e, err := range vol.Members(ctx, "") {
+		if err != nil {
+			return damaged(err)
+		}
+		fmt.Fprintf(h, "%+v\n", *e)
+	}
+	return [sha256.Size]byte(h.Sum(nil)), true, nil
 }
 
 // copyReadable copies size bytes, with zeros for sectors that the disk cannot read.

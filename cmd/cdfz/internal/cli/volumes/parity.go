@@ -214,7 +214,11 @@ func (o *Writer) protectEarlier(ctx context.Context) {
 	}
 }
 
-// isProtected returns an error unless a volume has parity of some share beside it, which may be damaged.
+// volumeEnd is the length of the end of a volume that has the trailer, with the time of packing and the checksum of the index.
+const volumeEnd = 64 << 10
+
+// isProtected returns an error unless a volume has parity of some share beside it, which may be damaged. It reads the end of the
+// volume alone, which no two volumes have in common.
 func (o *Writer) isProtected(ctx context.Context, name string) error {
 	beside, err := o.run.In.Open(ctx, ParityName(name))
 	if err != nil {
@@ -227,8 +231,15 @@ func (o *Writer) isProtected(ctx context.Context, name string) error {
 	}
 	defer in.Close()
 	set, err := parity.FindBeside(ctx, in.R, in.Size, beside.R, beside.Size, nil)
-	if err == nil && (set == nil || set.Off != in.Size) {
-		err = fmt.Errorf("expected the parity of the volume, found another file: %w", archive.ErrCorrupt)
+	if err != nil {
+		return err
+	}
+	if set == nil || set.Off != in.Size {
+		return fmt.Errorf("expected the parity of the volume, found another file: %w", archive.ErrCorrupt)
+	}
+	differs, err := set.Differs(ctx, parity.Range{Off: in.Size - volumeEnd, Len: volumeEnd})
+	if differs && err == nil {
+		return fmt.Errorf("expected the parity of the volume, found that of another one, or the end of the volume is damaged: %w", archive.ErrCorrupt)
 	}
 	return err
 }
