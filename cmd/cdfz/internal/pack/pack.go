@@ -116,12 +116,7 @@ a hard link of tar to the first one in its volume, if that restores the file.`,
 
 // check checks the command line.
 func (v *packer) check(folder string) error {
-	st, err := os.Stat(folder)
 	switch {
-	case err != nil:
-		return fmt.Errorf("%s: %w", terminal.ShowName(folder), err)
-	case !st.IsDir():
-		return fmt.Errorf("%s: expected a folder", terminal.ShowName(folder))
 	case !v.run.Dest.IsDir() && v.o.Size > 0:
 		return terminal.Hinted(errors.New("--size: expected a folder for the volumes"), "-o DIR/ names it")
 	case v.run.Dest.IsStdout() && v.o.Parity > 0:
@@ -129,7 +124,7 @@ func (v *packer) check(folder string) error {
 	case v.run.Dest.IsStdout() || s3.IsURL(v.run.Dest.Name):
 		return nil
 	}
-	if within(v.run.Dest.Name, st) {
+	if st, err := os.Stat(folder); err == nil && within(v.run.Dest.Name, st) {
 		return terminal.Hinted(fmt.Errorf("-o %s: lies in %s: volumes would be packed, too", terminal.ShowTarget(v.run.Dest.Name), terminal.ShowName(folder)), "-o DIR/ names another folder")
 	}
 	return nil
@@ -172,18 +167,17 @@ const ahead = 64
 
 func (v *packer) do(ctx context.Context, folder string) {
 	start := time.Now()
-	var err error
-	if v.out, err = volumes.New(ctx, v.run, v.o); err != nil {
-		v.run.Term.FailFile(terminal.ShowTarget(v.run.Dest.Name), err)
-		return
-	}
-	defer v.out.Close()
 	t, err := openTree(v, folder)
 	if err != nil {
 		v.run.Term.FailFile(terminal.ShowName(folder), err)
 		return
 	}
 	defer t.close()
+	if v.out, err = volumes.New(ctx, v.run, v.o); err != nil {
+		v.run.Term.FailFile(terminal.ShowTarget(v.run.Dest.Name), err)
+		return
+	}
+	defer v.out.Close()
 	workers := v.run.Limits.Coders() + 2 // opening files waits for the disk
 	if v.run.Limits.Workers == 1 {
 		workers = 0

@@ -43,6 +43,13 @@ type tree struct {
 }
 
 func openTree(v *packer, path string) (*tree, error) {
+	st, err := os.Stat(path) // OpenRoot opens a pipe, too, and waits for its other end
+	if err == nil && !st.IsDir() {
+		err = terminal.Lasting(errors.New("expected a folder"))
+	}
+	if err != nil {
+		return nil, err
+	}
 	root, err := os.OpenRoot(path)
 	if err != nil {
 		return nil, err
