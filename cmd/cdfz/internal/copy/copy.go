@@ -237,16 +237,22 @@ func (v *copier) all(ctx context.Context, args []string) {
 	if t != nil {
 		pred = t.selects
 	}
-	files := v.run.Find(ctx, args, pred, v.run.Term.FailFile)
+	some := false // files or failures
+	failed := func(name string, err error) {
+		some = true
+		v.run.Term.FailFile(name, err)
+	}
+	files := v.run.Find(ctx, args, pred, failed)
 	defer func() { files.Close() }()
 	if v.run.Select.Balance {
-		v.run.Load(ctx, &files, v.run.Term.FailFile)
+		v.run.Load(ctx, &files, failed)
 		if err := v.run.Finder.Divide(&files); err != nil {
 			v.run.Term.Usage(err)
 			return
 		}
 	}
 	v.run.Each(ctx, files, func(j *cli.Job) (err error) {
+		some = true
 		e := t.found(j.Name)
 		if e != nil && e.Kind == treefile.Plain {
 			err = v.copyPlain(ctx, j, e)
@@ -257,8 +263,11 @@ func (v *copier) all(ctx context.Context, args []string) {
 			t.copied[e.Path] = true
 		}
 		return err
-	}, v.run.Term.FailFile)
+	}, failed)
 	if t == nil {
+		if !some && v.run.Select.Shard.N == 0 && !v.run.Term.Stopped(ctx) {
+			v.run.NoArchives(args)
+		}
 		return
 	}
 	if err := t.complete(ctx, v); err != nil {

@@ -3,13 +3,12 @@ package parity
 import (
 	"context"
 
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/treefile"
 )
 
-// noteOthers tells that other files of whole trees get no parity, which is a part of an archive.
-func (v *protector) noteOthers(ctx context.Context, args []string) {
+// otherFiles returns the number of other files of whole trees, which get no parity: that is a part of an archive.
+func otherFiles(ctx context.Context, args []string) int64 {
 	n := int64(0)
 	for _, arg := range args {
 		of, err := fileio.FindTree(ctx, arg)
@@ -22,7 +21,5 @@ func (v *protector) noteOthers(ctx context.Context, args []string) {
 			}
 		}
 	}
-	if n > 0 && !v.run.Term.Quiet {
-		v.run.Term.Message("no parity for %s of the tree: it is a part of archives, and only another copy can heal other files", display.Count(n, "other file"))
-	}
+	return n
 }

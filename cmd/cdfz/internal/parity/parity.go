@@ -82,12 +82,24 @@ cdfz repair -f cuts them off.`,
 			if v.besideVolume() {
 				pred = selects
 			}
-			files := v.run.Find(cmd.Context(), args, pred, v.run.Term.FailFile)
+			some := false // files or failures
+			failed := func(name string, err error) {
+				some = true
+				v.run.Term.FailFile(name, err)
+			}
+			files := v.run.Find(cmd.Context(), args, pred, failed)
 			defer files.Close()
 			v.run.Term.StartProgress("parity", files.Sizes()...)
-			v.run.Each(cmd.Context(), files, func(j *cli.Job) error { return v.one(cmd.Context(), j) }, v.run.Term.FailFile)
-			if v.share > 0 {
-				v.noteOthers(cmd.Context(), args)
+			v.run.Each(cmd.Context(), files, func(j *cli.Job) error {
+				some = true
+				return v.one(cmd.Context(), j)
+			}, failed)
+			others := otherFiles(cmd.Context(), args)
+			switch {
+			case !some && others == 0 && !v.run.Term.Stopped(cmd.Context()):
+				v.run.NoArchives(args)
+			case others > 0 && v.share > 0 && !v.run.Term.Quiet:
+				v.run.Term.Message("no parity for %s of the tree: it is a part of archives, and only another copy can heal other files", display.Count(others, "other file"))
 			}
 			return nil
 		},
