@@ -177,6 +177,9 @@ func (v *archiver) optionsFor(j *cli.Job, in *fileio.Input) (h *cdf3.Header, opt
 	opts = v.opts
 	opts.Workers = j.Limits.Workers
 	if h, err = cdf3.Read(in.R, in.Size); err != nil {
+		if errors.Is(err, cdf3.ErrNotCDF) && !v.unpacks && unpack.Takes(in) {
+			err = terminal.Hinted(err, "--decompress archives the netCDF file in it")
+		}
 		return nil, opts, err
 	}
 	opts.Filters, err = v.specs.ForFile(h, false)

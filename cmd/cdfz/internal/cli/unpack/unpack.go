@@ -79,9 +79,24 @@ func Is(ctx context.Context, n *fileio.Inputs, f fileio.File) bool {
 		return false
 	}
 	defer in.Close()
+	is, _ := formatOf(in)
+	return is != nil
+}
+
+// Takes reports whether Open decompresses an input.
+func Takes(in *fileio.Input) bool {
+	f, _ := formatOf(in)
+	return in.File != nil && f != nil
+}
+
+// formatOf returns the format of an input, or nil.
+func formatOf(in *fileio.Input) (*format, error) {
 	head := make([]byte, 6)
-	got, _ := in.R.ReadAt(head, 0)
-	return find(name, head[:got]) != nil
+	n, err := in.R.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	return find(in.Name, head[:n]), nil
 }
 
 // Select is fileio.Classic that also selects compressed files which begin like a classic file.
@@ -138,14 +153,9 @@ func Open(ctx context.Context, in *fileio.Input) (*receiptfile.Compressed, error
 	if in.File == nil {
 		return nil, nil
 	}
-	head := make([]byte, 6)
-	n, err := in.R.ReadAt(head, 0)
-	if err != nil && !errors.Is(err, io.EOF) {
+	f, err := formatOf(in)
+	if f == nil || err != nil {
 		return nil, err
-	}
-	f := find(in.Name, head[:n])
-	if f == nil {
-		return nil, nil
 	}
 	src := &hashed{r: io.NewSectionReader(in.R, 0, in.Size), sum: sha256.New()}
 	r, err := f.reader(bufio.NewReaderSize(src, 1<<16))
