@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -39,5 +40,27 @@ func helpCmd() *cobra.Command {
 			cli.Manual(cmd.OutOrStdout(), of)
 			return nil
 		},
+	}
+}
+
+// checkShell makes completion fail for an unknown shell. cobra's own command prints the help then.
+func checkShell(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() != "completion" {
+			continue
+		}
+		c.Args = cobra.ArbitraryArgs
+		c.RunE = func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cmd.Help()
+			}
+			var shells []string
+			for _, s := range cmd.Commands() {
+				shells = append(shells, s.Name())
+			}
+			return fmt.Errorf("expected one of %s, found %q", strings.Join(shells, ", "), args[0])
+		}
 	}
 }

@@ -111,7 +111,7 @@ to localhost, IP addresses, the host of --listen, the names in the certificate a
 		f.StringVar(&o.listen, "listen", "127.0.0.1:8080", "`ADDRESS` and port to listen on;\nwithout an address, all addresses of this computer")
 		f.StringArrayVar(&o.Hosts, "host", nil, "`NAME` in URLs that the server answers to; repeatable;\nit answers to localhost, IP addresses, and the names of --listen and --tls-cert, too")
 		f.StringArrayVar(&o.Origins, "cors", nil, "`ORIGIN` whose pages may read archives, such as https://viewer.example,\nor * for all; repeatable; for viewers elsewhere (export --viewer)")
-		f.StringVar(&o.base, "base-url", "", "`URL` of the server behind a proxy, for catalogues; without it,\ntheir addresses are relative; its host is added as --host does")
+		f.StringVar(&o.base, "base-url", "", "`URL` of the server behind a proxy, for catalogues;\nwithout it, their addresses are relative; its host is added as --host does")
 		f.StringVar(&o.auth, "auth", "", "`FILE` of the users who may read, with lines NAME:HASH of htpasswd -B;\nit is read again when it changes")
 		f.StringVar(&o.cert, "tls-cert", "", "`FILE` with the certificates of HTTPS, as PEM")
 		f.StringVar(&o.key, "tls-key", "", "`FILE` with the key of HTTPS, as PEM")
