@@ -327,7 +327,7 @@ func (v *cataloguer) describe(ctx context.Context, j *cli.Job) ([]cataloguefile.
 		file.Proved = v.proofs.last(v.run, j.Name, in, info.SHA256)
 	}
 	rows, notes, err := cataloguefile.Describe(ctx, f, file)
-	return rows, notes, fileio.ExplainDamage(err, f, "cdfz verify lists all damage")
+	return rows, notes, fileio.ExplainDamage(err, in, f, "cdfz verify lists all damage")
 }
 
 // write writes OUT.

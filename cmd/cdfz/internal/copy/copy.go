@@ -313,7 +313,7 @@ func (v *copier) one(ctx context.Context, j *cli.Job) error {
 		err = v.rewrite(ctx, j, in, f, rep)
 	}
 	if err != nil {
-		return fileio.ExplainDamage(err, f, "cdfz verify lists all damage")
+		return fileio.ExplainDamage(err, in, f, "cdfz verify lists all damage")
 	}
 	rep.Seconds = display.Round(time.Since(start).Seconds(), 6)
 	v.run.Term.StopProgress()

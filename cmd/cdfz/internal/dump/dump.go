@@ -164,7 +164,7 @@ func (v *dumper) do(ctx context.Context, name string, named bool) error {
 		fallthrough
 	default:
 		if err == nil {
-			err = fileio.ExplainDamage(cdl.Dump(ctx, dst, f, &v.o), f, "cdfz verify lists all damage")
+			err = fileio.ExplainDamage(cdl.Dump(ctx, dst, f, &v.o), in, f, "cdfz verify lists all damage")
 		}
 	}
 	if err == nil && dst.File() != nil {

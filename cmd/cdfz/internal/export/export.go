@@ -253,7 +253,7 @@ func (v *exporter) do(ctx context.Context, name string) error {
 	rep := &report{File: terminal.ReportName(name), Target: v.run.Dest.Name, To: v.to, Size: in.Size}
 	start := time.Now()
 	if err = v.write(ctx, in, f, rep); err != nil {
-		return fileio.ExplainDamage(err, f, "cdfz verify lists all damage")
+		return fileio.ExplainDamage(err, in, f, "cdfz verify lists all damage")
 	}
 	rep.Seconds = display.Round(time.Since(start).Seconds(), 6)
 	v.run.Term.StopProgress()

@@ -229,7 +229,7 @@ func (v *getter) do(ctx context.Context, name string, selections []*formats.Sele
 	for _, s := range selections {
 		x, err := s.Apply(ctx, r.f, &v.o)
 		if err != nil {
-			return nearName(v.nearValue(ctx, r.f, s, fileio.ExplainDamage(err, r.f, "cdfz verify lists all damage")))
+			return nearName(v.nearValue(ctx, r.f, s, fileio.ExplainDamage(err, r.in, r.f, "cdfz verify lists all damage")))
 		}
 		// The range of values may have been meant as one of indices.
 		if x.Len() == 0 && strings.Contains(s.Text, "=") {
@@ -322,7 +322,7 @@ func (r *getRun) one(ctx context.Context, path string, sel []*formats.Values) er
 	}
 	n, err := write(ctx, path, writer)
 	if err != nil {
-		return fileio.ExplainDamage(err, r.f, "cdfz verify lists all damage")
+		return fileio.ExplainDamage(err, r.in, r.f, "cdfz verify lists all damage")
 	}
 	stop()
 	r.tell(path, sel, n, blocks)

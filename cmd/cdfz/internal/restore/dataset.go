@@ -40,7 +40,7 @@ func (v *restorer) dataset(ctx context.Context, j *cli.Job, sum *restoreSum) err
 		err = dst.Commit(ctx)
 	}
 	if err != nil {
-		return fileio.ExplainDamage(err, f, "cdfz verify lists all damage of an archive")
+		return fileio.ExplainDamage(err, in, f, "cdfz verify lists all damage of an archive")
 	}
 	v.restored(j, &restoreReport{File: terminal.ReportName(j.Name), Target: path, Size: size, ArchiveSize: in.Size, Seconds: display.Round(time.Since(start).Seconds(), 6)}, sum)
 	return nil

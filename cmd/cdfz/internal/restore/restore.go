@@ -307,7 +307,7 @@ func (v *restorer) one(ctx context.Context, j *cli.Job, sum *restoreSum) error {
 		err = dst.Commit(ctx)
 	}
 	if err != nil {
-		return fileio.ExplainDamage(err, f, "cdfz verify lists all damage, cdfz restore --salvage restores the rest")
+		return fileio.ExplainDamage(err, in, f, "cdfz verify lists all damage, cdfz restore --salvage restores the rest")
 	}
 	rep := restoreReport{File: terminal.ReportName(j.Name), Target: t.Path, Size: info.ImageSize, ArchiveSize: in.Size, SHA256: info.SHA256,
 		Seconds: display.Round(time.Since(start).Seconds(), 6), Loss: report.LossOf(f)}

@@ -113,15 +113,17 @@ func ExplainNotArchive(in *Input, err error) error {
 	return err
 }
 
-// ExplainDamage adds advice to an error of damage in an open archive or dataset. If there is parity,
+// ExplainDamage adds advice to an error of damage in an open archive or dataset, which in has. If there is parity,
 // repair comes first: it may heal what the other advice gives up.
-func ExplainDamage(err error, f *archive.File, advice string) error {
+func ExplainDamage(err error, in *Input, f *archive.File, advice string) error {
 	if !errors.Is(err, archive.ErrCorrupt) {
 		return err
 	}
 	switch info, ok := f.Info(); {
 	case !ok: // joined files
 		advice = "cdfz repair may heal an archive that has parity; " + advice
+	case in.IsMember():
+		advice = HealsVolume + "; " + advice
 	case info.Parity:
 		advice = "the archive has parity, from which cdfz repair may heal it; " + advice
 	}
