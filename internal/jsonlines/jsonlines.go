@@ -24,6 +24,9 @@ import (
 // MaxLine bounds a line in bytes: names and an error.
 const MaxLine = 1 << 20
 
+// ErrKind is the error of a file of another kind.
+var ErrKind = errors.New("found another file")
+
 // flushAfter is the longest time that a line is not on disk.
 const flushAfter = time.Second
 
@@ -76,7 +79,7 @@ func check(f *os.File, name, head, kind string) error {
 		return err
 	}
 	if string(first) != head[:len(first)] {
-		return fmt.Errorf("expected a %s of cdfz, found another file", kind)
+		return fmt.Errorf("expected a %s of cdfz, %w", kind, ErrKind)
 	}
 	tail := make([]byte, min(st.Size(), MaxLine))
 	if _, err := f.ReadAt(tail, st.Size()-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {

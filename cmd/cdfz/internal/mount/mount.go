@@ -98,6 +98,8 @@ func failMount(run *cli.Run, at string, err error) {
 		at, err = p.Path, p.Err
 	}
 	switch {
+	case errors.Is(err, fusefs.ErrSource):
+		err = terminal.Lasting(err)
 	case errors.Is(err, fusefs.ErrInside):
 		err = terminal.Hinted(err, "mount on a folder elsewhere, or on SRC")
 	case errors.Is(err, fusefs.ErrNoFUSE):

@@ -28,13 +28,13 @@ func (s *Specs) ForFile(h *cdf3.Header, hasFilters bool) ([]archive.VarFilter, e
 		case !ok && (s.ignoreMissing || s.compat), ok && n == 0 && s.compat:
 			continue
 		case !ok:
-			err := fmt.Errorf("-F names variable %s, which the file does not have", display.Quoted(name))
+			err := terminal.Lasting(fmt.Errorf("-F names variable %s, which the file does not have", display.Quoted(name)))
 			if near := display.Nearest(name, names); near != "" {
 				return nil, terminal.Hinted(err, "did you mean %s? --ignore-missing ignores such names", display.Quoted(near))
 			}
 			return nil, terminal.Hinted(err, "--ignore-missing ignores such names")
 		case n == 0 && len(f.Chain) > 0:
-			return nil, fmt.Errorf("-F names variable %s, which is a scalar and cannot have filters", display.Quoted(name))
+			return nil, terminal.Lasting(fmt.Errorf("-F names variable %s, which is a scalar and cannot have filters", display.Quoted(name)))
 		}
 		some = some || name == all
 		out = append(out, f)

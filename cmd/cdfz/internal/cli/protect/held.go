@@ -235,13 +235,13 @@ const keptHint = "another name keeps both; cdfz info and cdfz restore -o show wh
 func Other(old, new *Held) error {
 	switch {
 	case old.NetCDF && new.Archive:
-		err := fmt.Errorf("the existing netCDF file may be the only one and is kept: it %s; the new archive %s", old, new)
+		err := terminal.Lasting(fmt.Errorf("the existing netCDF file may be the only one and is kept: it %s; the new archive %s", old, new))
 		return terminal.Hinted(err, "another name keeps both; --replace-other gives up the existing file")
 	case old.NetCDF:
-		err := fmt.Errorf("the existing netCDF file may be the only one and is kept: it %s; the new file has %d bytes, SHA-256 %s", old, new.Size, new.SHA256)
+		err := terminal.Lasting(fmt.Errorf("the existing netCDF file may be the only one and is kept: it %s; the new file has %d bytes, SHA-256 %s", old, new.Size, new.SHA256))
 		return terminal.Hinted(err, "another name keeps both; --replace-other gives up the existing file")
 	}
-	err := fmt.Errorf("the existing archive may be the only copy of another file and is kept: it %s; the new file %s", old, new)
+	err := terminal.Lasting(fmt.Errorf("the existing archive may be the only copy of another file and is kept: it %s; the new file %s", old, new))
 	if new.Changed != "" && old.Name == new.Name && filetime.After(new.Time, old.Time) {
 		return terminal.Hinted(err, "%s", new.Changed)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 )
 
 // format is the version of the format of receipts.
@@ -60,7 +61,7 @@ func parseHead(text []byte) (*head, error) {
 }
 
 // ErrNotReceipts is the error of a file of another kind.
-var ErrNotReceipts = errors.New("expected receipts, found another file")
+var ErrNotReceipts = terminal.Lasting(errors.New("expected receipts, found another file"))
 
 var (
 	errNewer     = errors.New("receipts of a later version of cdfz")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/internal/jsonlines"
 	"github.com/cdfz-format/cdfz/internal/nofollow"
 )
 
@@ -73,7 +74,7 @@ func Lasting(err error) error { return &lastingError{err} }
 // file system that is not mounted yet has none, and neither is a full or a read-only disk.
 var lasting = []error{
 	fs.ErrPermission, fs.ErrExist, syscall.EISDIR, syscall.ENOTDIR, syscall.ENAMETOOLONG, syscall.ELOOP,
-	nofollow.ErrLink, nofollow.ErrNotFolder, nofollow.ErrNotRegular,
+	nofollow.ErrLink, nofollow.ErrNotFolder, nofollow.ErrNotRegular, jsonlines.ErrKind,
 	cdf3.ErrNotCDF, archive.ErrNotArchive, archive.ErrVersion, archive.ErrOptions,
 }
 
