@@ -15,13 +15,13 @@ var beside = []string{"cataloguefile", "choices", "cli", "formats", "fusefs", "p
 // package may also import what lies below it, and a verb cli and what lies below cli. These are left out.
 var roof = map[string][]string{
 	// What several verbs use.
-	"cataloguefile": {"archive", "cdf3", "cf", "internal/atomicfile", "internal/latin", "./parquet", "slab"}, // catalogue and find
-	"choices":       {"archive", "cdf3", "filters", "lorenz"},                                                // info and the page of serve
+	"cataloguefile": {"archive", "cdf3", "cf", "internal/atomicfile", "internal/jsonlines", "internal/latin", "./parquet", "slab"}, // catalogue and find
+	"choices":       {"archive", "cdf3", "filters", "lorenz"},                                                                      // info and the page of serve
 	"cli":           {"archive", "archive/parity", "cdf3", "internal/hdf5plugin", "filters", "internal/atomicfile", "internal/kept", "internal/observer", "internal/runlog", "internal/storage", "remote", "internal/s3", "internal/discovery"},
 	"cli/chains": {"archive", "cdf3", "./cli", "./cli/display", "./cli/terminal", "filters",
 		"internal/spec", "internal/discovery"},
 	"cli/display": {},
-	"cli/fileio": {"archive", "archive/joined", "archive/volume", "internal/kept", "cdf3", "./cli/display", "./cli/patterns",
+	"cli/fileio": {"archive", "archive/joined", "archive/volume", "internal/filetime", "internal/kept", "cdf3", "./cli/display", "./cli/patterns",
 		"./cli/protect", "./cli/receiptfile", "./cli/shards", "./cli/stop",
 		"./cli/terminal", "./cli/treefile", "internal/access", "internal/atomicfile", "internal/future", "internal/ioat", "internal/nofollow",
 		"internal/storage", "internal/urls", "internal/xattr", "remote", "internal/s3"},
@@ -37,7 +37,7 @@ var roof = map[string][]string{
 		"internal/atomicfile", "internal/filetime", "internal/jsonlines", "remote"},
 	"cli/stats":    {"filters"},
 	"cli/stop":     {},
-	"cli/terminal": {"archive", "cdf3", "./cli/display", "./cli/stop", "internal/nofollow", "internal/urls", "remote"},
+	"cli/terminal": {"archive", "cdf3", "./cli/display", "./cli/stop", "internal/jsonlines", "internal/nofollow", "internal/urls", "remote"},
 	"cli/treefile": {"archive", "internal/filetime"}, // archive writes it; restore, verify and others read it
 	"cli/unpack":   {"./cli", "./cli/fileio", "./cli/receiptfile", "internal/atomicfile", "remote"},
 	"cli/volumes": {"archive", "archive/parity", "archive/verify", "archive/volume", "./cli", "./cli/display", "./cli/fileio", "./cli/terminal",
@@ -56,7 +56,7 @@ var roof = map[string][]string{
 	"gen/cdlgen":  {"cdf3", "filters", "internal/atomicfile", "internal/spec"},
 	"run/mountns": {"./fusefs"},
 	"serve/dap":   {"cdf3", "internal/latin", "slab"}, // the protocol, for any source
-	"serve/server": {"archive", "./serve/dap", "./page", "internal/filetime", "internal/kept", "archive/archivefs",
+	"serve/server": {"cdf3", "archive", "./serve/dap", "./page", "internal/filetime", "internal/kept", "archive/archivefs",
 		"archive/archivefs/joinedfiles", "internal/storage"},
 
 	// Verbs.
@@ -84,7 +84,7 @@ var roof = map[string][]string{
 	"restore":   {"archive", "archive/parity", "archive/repair", "internal/access", "internal/atomicfile", "internal/runlog", "internal/s3", "internal/xattr"},
 	"run":       {"./fusefs"},
 	"serve":     {},
-	"verify":    {"archive", "archive/joined", "archive/repair", "archive/verify", "internal/ioat", "internal/nofollow", "internal/runlog", "internal/urls", "remote", "internal/s3"},
+	"verify":    {"archive/volume", "archive", "archive/joined", "archive/repair", "archive/verify", "internal/ioat", "internal/nofollow", "internal/runlog", "internal/urls", "remote", "internal/s3"},
 }
 
 // TestLinkedCommand checks that the command does not link large libraries which only tests need, or which a few lines

@@ -3,6 +3,8 @@ package archive
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
+	"math"
 	"math/rand"
 	"net/http"
 	"net/http/httptest"
@@ -69,31 +71,24 @@ func TestURLClassicCost(t *testing.T) {
 	}
 }
 
-// Only the sizes of these types matter.
-type (
-	bits8  uint8
-	bits16 uint16
-	bits32 uint32
-	bits64 uint64
-)
-
-// readBits reads a selection of values of any type.
-func readBits(t testing.TB, a slab.Array, s slab.Sel) any {
+// readBits returns the bytes of a selection of values of any type: those of NaN can be compared.
+func readBits(t testing.TB, a slab.Array, s slab.Sel) []byte {
 	t.Helper()
-	var got any
-	var err error
-	switch a.Type().Size() {
-	case 1:
-		got, err = slab.Read[bits8](context.Background(), a, s)
-	case 2:
-		got, err = slab.Read[bits16](context.Background(), a, s)
-	case 4:
-		got, err = slab.Read[bits32](context.Background(), a, s)
-	default:
-		got, err = slab.Read[bits64](context.Background(), a, s)
+	read := map[cdf3.Type]func(testing.TB, slab.Array, slab.Sel) []byte{
+		cdf3.Byte: bytesOf[int8], cdf3.Char: bytesOf[uint8], cdf3.UByte: bytesOf[uint8], cdf3.Short: bytesOf[int16], cdf3.UShort: bytesOf[uint16],
+		cdf3.Int: bytesOf[int32], cdf3.UInt: bytesOf[uint32], cdf3.Int64: bytesOf[int64], cdf3.UInt64: bytesOf[uint64],
+		cdf3.Float: bytesOf[float32], cdf3.Double: bytesOf[float64],
 	}
+	return read[a.Type()](t, a, s)
+}
+
+func bytesOf[T cdf3.Number](t testing.TB, a slab.Array, s slab.Sel) []byte {
+	t.Helper()
+	got, err := slab.Read[T](context.Background(), a, s)
 	require.NoError(t, err)
-	return got
+	b, err := binary.Append(nil, binary.NativeEndian, got)
+	require.NoError(t, err)
+	return b
 }
 
 // TestRemoteClassic checks that hyperslabs of classic files are the same from a remote
@@ -154,11 +149,13 @@ func randomSelection(rng *rand.Rand, shape []int64) (s slab.Sel) {
 	return s
 }
 
-// walkAll returns the bits of all values of a walk.
-func walkAll(t testing.TB, a slab.Array) (all []bits32) {
+// walkAll returns the bits of all floats of a walk.
+func walkAll(t testing.TB, a slab.Array) (all []uint32) {
 	t.Helper()
-	require.NoError(t, slab.Walk(context.Background(), a, func(_, _ []int64, v []bits32) error {
-		all = append(all, v...)
+	require.NoError(t, slab.Walk(context.Background(), a, func(_, _ []int64, v []float32) error {
+		for _, x := range v {
+			all = append(all, math.Float32bits(x))
+		}
 		return nil
 	}))
 	return all

@@ -30,6 +30,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	r := cli.New(stdin, stdout, stderr)
 	r.Term.HideAll(args)
 	cmd := root(r, args)
+	checkShell(cmd)
 	cmd.SetArgs(args)
 	cmd.SetIn(stdin)
 	cmd.SetOut(r.Term.Out)

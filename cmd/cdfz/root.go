@@ -103,7 +103,6 @@ Exit codes: ` + terminal.ExitText,
 	for _, v := range all {
 		root.AddCommand(v.command(r))
 	}
-	checkShell(root)
 	return root
 }
 

@@ -8,12 +8,12 @@ import (
 	"unicode/utf8"
 
 	"github.com/cdfz-format/cdfz/archive"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/parquet"
+	"github.com/cdfz-format/cdfz/internal/jsonlines"
 )
 
 // ErrNotCatalogue reports a file that is no catalogue.
-var ErrNotCatalogue = terminal.Lasting(errors.New("not a catalogue of cdfz"))
+var ErrNotCatalogue = errors.New("not a catalogue of cdfz")
 
 // notCatalogue is an error of the class ErrNotCatalogue.
 type notCatalogue struct{ found string }
@@ -21,7 +21,7 @@ type notCatalogue struct{ found string }
 func (e *notCatalogue) Error() string {
 	return "catalogue: expected a catalogue of cdfz, found " + e.found
 }
-func (e *notCatalogue) Unwrap() error { return ErrNotCatalogue }
+func (e *notCatalogue) Is(target error) bool { return target == ErrNotCatalogue || target == jsonlines.ErrKind }
 
 // damaged is an error of the class [archive.ErrCorrupt].
 type damaged struct{ error }

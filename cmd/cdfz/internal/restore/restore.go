@@ -266,9 +266,10 @@ func (v *restorer) do(ctx context.Context, args []string) {
 }
 
 // nothing reports whether a run that has restored no file has found none, which is an error: the FILE may be misspelt, or
-// its disk not mounted. Of a whole tree, folders and links come back, and a shard can be empty.
+// its disk not mounted. Of a whole tree, folders and links come back, and a shard can be empty. So can a list that another
+// command makes.
 func (v *restorer) nothing(ctx context.Context) bool {
-	return v.sum.Failed == 0 && v.tree == nil && v.run.Select.Shard.N == 0 && !v.run.Term.Stopped(ctx)
+	return v.sum.Failed == 0 && v.tree == nil && v.run.Select.From == "" && v.run.Select.Shard.N == 0 && !v.run.Term.Stopped(ctx)
 }
 
 // one restores one file, and counts it.
