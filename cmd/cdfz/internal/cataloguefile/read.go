@@ -21,7 +21,9 @@ type notCatalogue struct{ found string }
 func (e *notCatalogue) Error() string {
 	return "catalogue: expected a catalogue of cdfz, found " + e.found
 }
-func (e *notCatalogue) Is(target error) bool { return target == ErrNotCatalogue || target == jsonlines.ErrKind }
+func (e *notCatalogue) Is(target error) bool {
+	return target == ErrNotCatalogue || target == jsonlines.ErrKind
+}
 
 // damaged is an error of the class [archive.ErrCorrupt].
 type damaged struct{ error }
