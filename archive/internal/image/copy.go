@@ -283,7 +283,7 @@ func passes(l *plan.Resolved, memory int64) [][]bool {
 	first[n] = true
 	all := [][]bool{first}
 	used := int64(0)
-	// take adds segments that hold bytes, had of which those added last hold as well.
+	// take adds segments. bytes is what they need at once. The segments before them hold had bytes of this already.
 	take := func(from, to int, bytes, had int64) {
 		if bytes > had && used > 0 && used+bytes-had > memory {
 			all = append(all, make([]bool, n+1))
@@ -321,9 +321,9 @@ func passes(l *plan.Resolved, memory int64) [][]bool {
 // follows reports whether the image has all of a before all of b.
 func follows(a, b unlimited.Segment) bool { return a.Count <= 1 && b.Count <= 1 && a.Off < b.Off }
 
-// poolBlocks returns how many blocks of pool v are held at once for its segments [from, end), of which
-// each is one run of the image, after the one before, unless there is only one. had is 1 if one of the
-// blocks is last, that of the segments before. It sets last.
+// poolBlocks returns how many blocks of pool v are held at once for its segments [from, end). These are one segment, or
+// several that follow each other in the image. last is the last block of the segments before them. If they need it, too,
+// had is 1, and otherwise 0. Then last becomes their own last block.
 func poolBlocks(l *plan.Resolved, v, from, end int, last *int64) (blocks, had int64) {
 	g := l.Geoms[v]
 	off := l.Perm.RawOff(from) - g.RawOff

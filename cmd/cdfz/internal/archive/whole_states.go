@@ -92,8 +92,8 @@ func (t *whole) hold() {
 	}
 }
 
-// isOlder reports whether the tree file on disk has an older state of a file that is done, or nothing of it: a state may also
-// have the size and the time of another one. The caller has locked listing.
+// isOlder reports whether the tree file on disk lists an older state of a file that is done, or does not list it. An older
+// state may have the same size and time. The caller has locked listing.
 func (t *whole) isOlder(rel, sum string) bool {
 	had := t.listed.Linked(t.listed.Find(rel))
 	return t.held[rel] || had != nil && had.SHA256 != "" && sum != "" && had.SHA256 != sum

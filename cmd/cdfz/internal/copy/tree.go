@@ -29,7 +29,8 @@ type tree struct {
 	*fileio.TreeOf
 	part *treefile.Tree  // what is copied, with paths below IN
 	met  map[string]bool // paths of files of it that were found
-	// held are the paths of files of which the target has an older state. Its tree file lists the new one once it is copied.
+	// held has the paths of files that the target has in an older state. The tree file of the copy lists the new state once it
+	// is copied.
 	held   map[string]bool
 	copied map[string]bool // paths of files that the target has now
 }
@@ -121,7 +122,7 @@ func (t *tree) found(name string) *treefile.Entry {
 	return e
 }
 
-// write writes the tree file of the copy, before the files. Of a file that the target has in an older state, that stays
+// write writes the tree file of the copy, before the files. If the target has an older state of a file, that state stays
 // listed.
 func (t *tree) write(ctx context.Context, v *copier) error {
 	return t.update(ctx, v, func(old *treefile.Tree) []treefile.Entry {

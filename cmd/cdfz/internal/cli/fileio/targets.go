@@ -70,7 +70,7 @@ func (t *Targets) Check(args []string) error {
 	return t.checkStdout()
 }
 
-// ofSeveral reports whether a FILE is a folder, or a volume of which each member gets a target.
+// ofSeveral reports whether a FILE has several targets. A folder has, and so has a volume if each member gets one.
 func (t *Targets) ofSeveral(name string) bool {
 	if s3.IsPrefix(name) {
 		return true
