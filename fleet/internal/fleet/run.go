@@ -238,6 +238,11 @@ func (r *shardRun) once(ctx context.Context, c call) (failed []Failure, again bo
 		return nil, false, err
 	}
 	explained := end.code == 0
+	named := map[string]bool{}
+	for _, n := range c.names {
+		named[r.sourceOf(n)] = true
+	}
+	var places []Failure // of folders of targets that cannot be written: their files were not tried, and have no lines
 	for _, e := range l.Entries {
 		switch e.Outcome {
 		case runlog.OK:
@@ -252,16 +257,32 @@ func (r *shardRun) once(ctx context.Context, c call) (failed []Failure, again bo
 				r.done[e.SourceName()] = e // a folder may hold other files
 				continue
 			}
-			failed = append(failed, Failure{e.SourceName(), string(e.Outcome), e.Error, e.Exit})
+			fail := Failure{e.SourceName(), string(e.Outcome), e.Error, e.Exit}
+			if named[fail.Source] {
+				failed = append(failed, fail)
+			} else {
+				places = append(places, fail)
+			}
 			again = again || e.Exit != exitLasting && (e.Outcome == runlog.Failed || e.Outcome == runlog.Interrupted)
 		}
 	}
 	// Without a summary, or with a code that no line explains, some files may have no line.
-	if !l.Complete || !explained {
-		failed = append(failed, r.missing(c, failed, end)...)
-		again = true
+	again = again || !l.Complete || !explained
+	if !l.Complete || !explained || len(places) > 0 {
+		if more := r.missing(c, failed, end); len(more) > 0 {
+			failed, places = append(failed, more...), nil
+		}
 	}
+	failed = append(failed, places...)
 	return failed, again && end.code != exitUsage, nil
+}
+
+// sourceOf returns the source that a line of the log has for a name.
+func (r *shardRun) sourceOf(name string) string {
+	if s3.IsURL(r.Source) {
+		return name
+	}
+	return filepath.Join(r.Source, filepath.FromSlash(name))
 }
 
 // missing returns a failure for each file of a command that is neither done nor in failed.
@@ -271,9 +292,7 @@ func (r *shardRun) missing(c call, failed []Failure, end ending) (more []Failure
 		listed[f.Source] = true
 	}
 	for _, n := range c.names {
-		if !s3.IsURL(r.Source) {
-			n = filepath.Join(r.Source, filepath.FromSlash(n))
-		}
+		n = r.sourceOf(n)
 		if _, ok := r.done[n]; !ok && !listed[n] {
 			more = append(more, Failure{n, kindOf(end), end.reason(), end.exit()})
 		}
