@@ -79,9 +79,12 @@ func Identify(ctx context.Context, r io.ReaderAt, size int64) (*verify.Image, er
 	x.out.Close()
 	switch {
 	case x.Man != nil && ctx.Err() == nil:
-		id := &verify.Image{Name: x.Man.ImageName(), Size: x.Man.Size, SHA256: x.Man.SHA256}
+		id := &verify.Image{Name: x.Man.ImageName(), Size: x.Man.Size, SHA256: x.Man.SHA256, End: x.Size}
 		_, id.SourceSHA256 = x.Man.Loss.Rounded()
-		return id, nil
+		if x.Tail == nil {
+			id.End = x.lineEnd()
+		}
+		return id, ctx.Err()
 	case errors.Is(err, fault.ErrCorrupt), errors.Is(err, fault.ErrVersion):
 		return nil, nil
 	}

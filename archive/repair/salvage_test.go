@@ -270,3 +270,26 @@ func TestTorn(t *testing.T) {
 		}
 	}
 }
+
+// TestIdentifyEnd checks where an archive ends that other bytes follow.
+func TestIdentifyEnd(t *testing.T) {
+	one := packtest.Pack(t, archivetest.Cube(t, 12, 30, 20), &archive.WriteOptions{Block: archive.MinBlock})
+	other := packtest.Pack(t, archivetest.Cube(t, 3, 10, 20), &archive.WriteOptions{Zarr: archive.ZarrAlways})
+	lost := slices.Clone(one)
+	lost[len(lost)-1] ^= 1
+	for _, test := range []struct {
+		name string
+		file []byte
+		end  int
+	}{
+		{"nothing", one, len(one)},
+		{"a netCDF file", append(slices.Clone(one), "CDF\x01 and so on"...), len(one)},
+		{"another archive", append(slices.Clone(one), other...), len(one)},
+		{"the end line is lost", lost, len(lost)},
+		{"the end line is lost, before another archive", append(slices.Clone(lost), other...), len(lost)},
+	} {
+		id, err := repair.Identify(context.Background(), bytes.NewReader(test.file), int64(len(test.file)))
+		require.NoError(t, err, test.name)
+		require.EqualValues(t, test.end, id.End, test.name)
+	}
+}

@@ -74,6 +74,29 @@ func (x *salvager) nextSignature(off int64) int64 {
 	return x.Size
 }
 
+// lineEnd returns where the first end line ends, or the length of the file if there is none.
+func (x *salvager) lineEnd() int64 {
+	magic := []byte(czip.TailMagic)
+	buf := make([]byte, searchWindow+czip.TailLen)
+	for off := int64(0); off < x.Size && x.Ctx.Err() == nil; off += searchWindow {
+		b := buf[:min(x.Size-off, int64(len(buf)))]
+		if ioat.ReadFull(x.R, b, off) != nil {
+			continue
+		}
+		for i := 0; ; i++ {
+			k := bytes.Index(b[i:], magic)
+			if k < 0 {
+				break
+			}
+			i += k
+			if at := i + czip.TailLen; at <= len(b) && czip.IsTail(string(b[i:at])) {
+				return off + int64(at)
+			}
+		}
+	}
+	return x.Size
+}
+
 // spend reports whether the search may read the bytes of an entry.
 func (x *salvager) spend(e *czip.ZipEntry) bool {
 	x.budget -= e.Stored

@@ -24,6 +24,9 @@ type Image struct {
 	Size         int64  // bytes
 	SHA256       string // with Walk that of its bytes
 	SourceSHA256 string // of the file that was rounded to the image, or ""
+	// End is the byte of the file at which the archive ends, with repair.Identify only: other bytes may follow it. If the end
+	// is lost, it is where another archive begins, or the length of the file.
+	End int64
 }
 
 // Walk restores the image of an archive along a path that does not need the index: it

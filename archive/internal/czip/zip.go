@@ -305,14 +305,18 @@ func (t Tail) Index() ZipEntry {
 	return ZipEntry{Name: IndexName, Crc: t.IdxCRC, Stored: t.IdxLen, Size: t.IdxLen, Off: t.IdxOff}
 }
 
+// IsTail reports whether TailLen bytes are an intact end line, of this or another format.
+func IsTail(line string) bool {
+	return len(line) == TailLen && strings.HasPrefix(line, "cdfz ") && line[TailLen-9:] == fmt.Sprintf("%08x\n", CRC([]byte(line[:TailLen-9])))
+}
+
 // LaterFormat returns the number of the format if line, the last TailLen bytes of a file,
 // is an intact end line of another format than this one, else "".
 func LaterFormat(line string) string {
-	rest, ok := strings.CutPrefix(line, "cdfz ")
-	if !ok || len(line) != TailLen || line[TailLen-9:] != fmt.Sprintf("%08x\n", CRC([]byte(line[:TailLen-9]))) {
+	if !IsTail(line) {
 		return ""
 	}
-	format, _, _ := strings.Cut(rest, " ")
+	format, _, _ := strings.Cut(strings.TrimPrefix(line, "cdfz "), " ")
 	n, err := strconv.ParseUint(format, 10, 32)
 	if err != nil || n < 2 || len(format) > 9 || format[0] == '0' {
 		return ""

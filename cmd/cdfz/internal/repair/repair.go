@@ -3,13 +3,10 @@ package repair
 
 import (
 	"bufio"
-	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -324,7 +321,7 @@ func (v *repairer) keepsOther(ctx context.Context, in *fileio.Input, h *repair.H
 	}
 	// If bytes were inserted, the end of the archive is where the file ends, and these bytes are lost.
 	if same := sameEnd(ctx, in.R, in.Size, h, size); same >= lost {
-		if !v.holdsFile(ctx, in, size-same, in.Size-same) {
+		if !protect.HoldsFile(ctx, in.R, size-same, in.Size-same) {
 			return ctx.Err()
 		}
 		err := fmt.Errorf("bytes %d to %d of the file are another file, which is kept: %w", size-same, in.Size-same, archive.ErrCorrupt)
@@ -335,7 +332,7 @@ func (v *repairer) keepsOther(ctx context.Context, in *fileio.Input, h *repair.H
 
 // keepsAfter returns an error if the bytes after an archive of size bytes are another file.
 func (v *repairer) keepsAfter(ctx context.Context, in *fileio.Input, size int64) error {
-	if v.run.Rules.ReplaceOther || size >= in.Size || !v.holdsFile(ctx, in, size, in.Size) {
+	if v.run.Rules.ReplaceOther || size >= in.Size || !protect.HoldsFile(ctx, in.R, size, in.Size) {
 		return ctx.Err()
 	}
 	n := in.Size - size
@@ -360,46 +357,6 @@ func sameEnd(ctx context.Context, a io.ReaderAt, aEnd int64, b io.ReaderAt, bEnd
 		}
 	}
 	return same
-}
-
-// holdsFile reports whether bytes of a file that are no part of its archive are another archive or a netCDF file, or what is
-// left of one. Bytes of a run of parity that was stopped are not. The numbers of a netCDF file without its header are not
-// recognized.
-func (v *repairer) holdsFile(ctx context.Context, in *fileio.Input, from, end int64) bool {
-	r, size := io.NewSectionReader(in.R, from, end-from), end-from
-	held, err := protect.Look(ctx, fileio.Suffix, r, size)
-	return err != nil || held.Archive || held.NetCDF || held.Volume || holdsEntries(ctx, r, size)
-}
-
-// holdsEntries reports whether bytes have local headers of entries of a ZIP file (docs/FORMAT.md, 18.1), other
-// than those that adding parity writes. It returns true if the bytes cannot be read.
-func holdsEntries(ctx context.Context, r io.ReaderAt, size int64) bool {
-	const fixed, longest = 30, 1 << 16 // bytes of a local header, and at most of a name
-	own := []string{".cdfz/parity", ".cdfz/manifest.json", ".cdfz/index"}
-	buf := make([]byte, min(size, 1<<20))
-	for off := int64(0); off < size; {
-		b := buf[:min(int64(len(buf)), size-off)]
-		if n, err := r.ReadAt(b, off); n < len(b) || ctx.Err() != nil {
-			return err != nil || ctx.Err() != nil
-		}
-		for at := 0; ; at++ {
-			k := bytes.Index(b[at:], []byte("PK\x03\x04"))
-			if k < 0 || at+k+fixed > len(b) {
-				break
-			}
-			at += k
-			name := b[at+fixed:]
-			name = name[:min(len(name), int(binary.LittleEndian.Uint16(b[at+26:])))]
-			if len(name) > 0 && !slices.Contains(own, string(name)) {
-				return true
-			}
-		}
-		if int64(len(b)) == size-off {
-			return false
-		}
-		off += int64(len(b)) - fixed - longest
-	}
-	return false
 }
 
 // healOnly writes what was healed of an archive whose structures cannot be repaired, and returns the error.

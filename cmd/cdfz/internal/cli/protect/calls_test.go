@@ -14,7 +14,7 @@ import (
 
 // TestCalls compares the calls of this package that decide about a file with the list in docs/damage.md.
 func TestCalls(t *testing.T) {
-	call := regexp.MustCompile(`\.(MayReplace|MayReplaceFile|MayBegin|CheckKind|Vouched|RemoveArchive)\(|protect\.(Delete|DeleteLink|Look|LookAt)\(|protect\.(InPlace)\b`)
+	call := regexp.MustCompile(`\.(MayReplace|MayReplaceFile|MayBegin|CheckKind|Vouched|RemoveArchive)\(|protect\.(Delete|DeleteLink|HoldsFile|Look|LookAt)\(|protect\.(InPlace)\b`)
 	var found []string
 	require.NoError(t, filepath.WalkDir("../..", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || filepath.Base(filepath.Dir(name)) == "protect" {

@@ -2,6 +2,7 @@
 // for it.
 //
 //	held.go      what a file holds, and whether another one holds it, too
+//	after.go     whether bytes that are no part of an archive are another file
 //	replace.go   whether a new file may replace it
 //	receipts.go  whether a receipt vouches for it
 //	source.go    sources: whether they are there, and how they are deleted
@@ -41,6 +42,9 @@ type Held struct {
 	Source string
 	Time   time.Time // of the file that was looked at, or of its source
 	Damage error     // found on opening it
+	// Followed is set if bytes after the archive are another file.
+	Followed bool
+	end      int64 // of the archive, in bytes
 	// Changed is the advice for a new file if the existing archive holds an older state of it, or "".
 	Changed string
 }
@@ -49,10 +53,20 @@ type Held struct {
 // file that has neither the head nor the tail of one is searched only if it is named like an
 // archive. What begins like a netCDF file is one.
 func Look(ctx context.Context, name string, r io.ReaderAt, size int64) (*Held, error) {
+	h, err := look(ctx, name, r, size)
+	if err == nil && h.Archive && h.end < size {
+		h.Followed = HoldsFile(ctx, r, h.end, size)
+		err = ctx.Err()
+	}
+	return h, err
+}
+
+// look is Look without what follows an archive.
+func look(ctx context.Context, name string, r io.ReaderAt, size int64) (*Held, error) {
 	f, err := archive.New(ctx, ioat.Live(ctx, r), size, &archive.OpenOptions{Cache: -1})
 	if err == nil {
 		h := HeldBy(f)
-		h.NetCDF = !h.Archive
+		h.NetCDF, h.end = !h.Archive, size
 		return h, nil
 	}
 	if classic, err := isClassic(r, size); classic || err != nil {
@@ -61,12 +75,13 @@ func Look(ctx context.Context, name string, r io.ReaderAt, size int64) (*Held, e
 	if v, err := IsVolume(ctx, r, size); v || err != nil {
 		return &Held{Volume: true, Size: size}, err
 	}
-	h, err := lookClosed(ctx, name, r, size, err)
-	if err != nil || h.Archive {
-		return h, err
+	if hdf5, err := isHDF5(r, size); hdf5 || err != nil {
+		return &Held{NetCDF: true, Size: size}, err
 	}
-	h.NetCDF, err = isHDF5(r, size)
-	h.Size = size
+	h, err := lookClosed(ctx, name, r, size, err)
+	if err == nil && !h.Archive {
+		h.Size = size
+	}
 	return h, err
 }
 
@@ -108,9 +123,9 @@ func lookClosed(ctx context.Context, name string, r io.ReaderAt, size int64, cau
 	case err != nil:
 		return nil, err
 	}
-	h := &Held{Archive: true, Damage: cause}
+	h := &Held{Archive: true, Damage: cause, end: size}
 	if id != nil {
-		h.Name, h.Size, h.SHA256, h.Source = id.Name, id.Size, id.SHA256, id.SourceSHA256
+		h.Name, h.Size, h.SHA256, h.Source, h.end = id.Name, id.Size, id.SHA256, id.SourceSHA256, id.End
 	}
 	return h, nil
 }
@@ -198,13 +213,17 @@ func (h *Held) String() string {
 	if h.Damage != nil {
 		s += fmt.Sprintf(", and is damaged (%s)", terminal.WithoutPackages(h.Damage.Error()))
 	}
+	if h.Followed {
+		s += fmt.Sprintf("; the archive ends at byte %d, and the bytes after it are another file", h.end)
+	}
 	return s
 }
 
 // Covers reports whether nothing is lost if a new archive replaces an old file: both archives have the
-// same image, or the old image is a rounded one of the new, or the old file is the image.
+// same image, or the old image is a rounded one of the new, or the old file is the image. No other file follows the old
+// archive.
 func (h *Held) Covers(old *Held) bool {
-	return h.Archive && (h.SHA256 != "" && h.Source == "" && h.SHA256 == old.Source || h.SHA256 != "" && h.SHA256 == old.SHA256)
+	return h.Archive && !old.Followed && (h.SHA256 != "" && h.Source == "" && h.SHA256 == old.Source || h.SHA256 != "" && h.SHA256 == old.SHA256)
 }
 
 // sameBytes reports whether a new file has the bytes of an old netCDF file. If not, it describes both with their
@@ -244,6 +263,9 @@ func Other(old, new *Held) error {
 	err := terminal.Lasting(fmt.Errorf("the existing archive may be the only copy of another file and is kept: it %s; the new file %s", old, new))
 	if new.Changed != "" && old.Name == new.Name && filetime.After(new.Time, old.Time) {
 		return terminal.Hinted(err, "%s", new.Changed)
+	}
+	if old.Followed {
+		return terminal.Hinted(err, "another name keeps both; tail -c +%d FILE >OTHER writes the bytes after the archive to a file of their own", old.end+1)
 	}
 	if old.SHA256 == "" {
 		return terminal.Hinted(err, "cdfz repair or cdfz restore --salvage may restore what it holds")
