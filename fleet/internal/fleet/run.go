@@ -240,7 +240,7 @@ func (r *shardRun) once(ctx context.Context, c call) (failed []Failure, again bo
 	explained := end.code == 0
 	named := map[string]bool{}
 	for _, n := range c.names {
-		named[r.sourceOf(n)] = true
+		named[r.sourceOf(n)], named[n] = true, true // a name that leads outside of the source is logged as it is
 	}
 	var places []Failure // of folders of targets that cannot be written: their files were not tried, and have no lines
 	for _, e := range l.Entries {
@@ -292,9 +292,9 @@ func (r *shardRun) missing(c call, failed []Failure, end ending) (more []Failure
 		listed[f.Source] = true
 	}
 	for _, n := range c.names {
-		n = r.sourceOf(n)
-		if _, ok := r.done[n]; !ok && !listed[n] {
-			more = append(more, Failure{n, kindOf(end), end.reason(), end.exit()})
+		source := r.sourceOf(n)
+		if _, ok := r.done[source]; !ok && !listed[source] && !listed[n] {
+			more = append(more, Failure{source, kindOf(end), end.reason(), end.exit()})
 		}
 	}
 	return more
