@@ -45,7 +45,7 @@ var sets = map[string][]target{
 	"container": {
 		{"archive/internal/image/copy.go", "checkSHA256"},
 		{"archive/internal/czip/meta.go", "ended|InflateInto|notInflated"},
-		{"archive/internal/czip/zip.go", "LaterFormat|ParseTail"},
+		{"archive/internal/czip/zip.go", "IsTail|LaterFormat|ParseTail"},
 		{"archive/internal/opening/front.go", ""},
 		{"archive/internal/opening/header.go", "decodeHeader"},
 		{"archive/internal/opening/index.go", "Row|CheckRow"},
@@ -63,7 +63,7 @@ var sets = map[string][]target{
 		{"cdf3/cursor.go", "typ|begin|padded|fixed"},
 		{"cdf3/header.go", "ReadBytes|isCDF|dims|attrs|variable|dimIDs|list|name"},
 		{"cdf3/shape.go", "setShape|setNumRecs|add|mul|pad4"},
-		{"filters/coder.go", "NewCoder|decodeStage|Decode|applied|decodeInto"},
+		{"filters/coder.go", "NewCoder|NewDecoder|decodeStage|Decode|applied|decodeInto"},
 		{"filters/lorenz.go", "lorenzParams"},
 		{"filters/shuffle.go", ""},
 		{"filters/internal/deflate/deflate.go", "Decode"},
