@@ -335,6 +335,7 @@ type command struct {
 	deletes  bool     // it is told to delete sources
 	copies   bool     // only if there are two archives
 	code     int
+	out      string
 }
 
 // run runs commands with do and checks that they lose nothing.
