@@ -88,10 +88,10 @@ func eval[T any](b *browser, script string, args ...any) T {
 	return out
 }
 
-// until waits for a condition of the page.
+// until waits for a condition of the page, on a busy computer, too.
 func (b *browser) until(script string, args ...any) {
 	b.t.Helper()
-	for end := time.Now().Add(time.Minute); !eval[bool](b, script, args...); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); !eval[bool](b, script, args...); time.Sleep(10 * time.Millisecond) {
 		require.True(b.t, time.Now().Before(end), "waiting for %s", fmt.Sprintf(script, args...))
 	}
 }
