@@ -277,9 +277,10 @@ func (s *sequence) members(name string, b []byte) map[string][]byte {
 	return out
 }
 
-// read reads a file, or a member of a volume.
+// read reads a file, or a member of a volume. A folder may have the name of a volume, of which cdfz showed the members.
 func (s *sequence) read(file string) ([]byte, error) {
-	if of, member, ok := strings.Cut(file, volume.Suffix+"/"); ok {
+	of, member, ok := strings.Cut(file, volume.Suffix+"/")
+	if st, err := os.Stat(of + volume.Suffix); ok && (err != nil || !st.IsDir()) {
 		b, err := os.ReadFile(of + volume.Suffix)
 		return s.members(of+volume.Suffix, b)[member], err
 	}
