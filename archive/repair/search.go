@@ -74,7 +74,7 @@ func (x *salvager) nextSignature(off int64) int64 {
 	return x.Size
 }
 
-// lineEnd returns where the first end line ends, or the length of the file if there is none.
+// lineEnd returns the byte after the first end line. If there is no end line, it returns the length of the file.
 func (x *salvager) lineEnd() int64 {
 	magic := []byte(czip.TailMagic)
 	buf := make([]byte, searchWindow+czip.TailLen)

@@ -277,7 +277,8 @@ func (s *sequence) members(name string, b []byte) map[string][]byte {
 	return out
 }
 
-// read reads a file, or a member of a volume. A folder may have the name of a volume, of which cdfz showed the members.
+// read reads a file, or a member of a volume. If a folder has the name of a volume, it reads the file in this folder. Such
+// folders come from archives of what cdfz mount shows of a volume.
 func (s *sequence) read(file string) ([]byte, error) {
 	of, member, ok := strings.Cut(file, volume.Suffix+"/")
 	if st, err := os.Stat(of + volume.Suffix); ok && (err != nil || !st.IsDir()) {

@@ -88,7 +88,7 @@ func eval[T any](b *browser, script string, args ...any) T {
 	return out
 }
 
-// until waits for a condition of the page, on a busy computer, too.
+// until waits for a condition of the page. The limit is long, since the computer may be busy.
 func (b *browser) until(script string, args ...any) {
 	b.t.Helper()
 	for end := time.Now().Add(5 * time.Minute); !eval[bool](b, script, args...); time.Sleep(10 * time.Millisecond) {
