@@ -37,6 +37,10 @@ func TestJudgeDoctor(t *testing.T) {
 	require.Contains(t, all, "netcdf  ok  "+bin+"/libnccdfz.so, ncdump reads archives, netCDF ")
 	require.Contains(t, all, "export LD_PRELOAD="+bin+"/libnccdfz.so\n")
 	require.Regexp(t, `python  ok  .*/python3: cdfz \d.*, decoder of lorenz: .*, numpy \d`, all)
+	exe, err := os.Executable()
+	require.NoError(t, err)
+	out, err = exec.Command("bash", "-c", `trap "" INT; exec -a cdfz "$0" doctor mount`, exe).CombinedOutput()
+	require.NoError(t, err, "with SIGINT ignored: %s", out)
 	require.NotContains(t, doctor(0, append(found, "LD_PRELOAD="+bin+"/libnccdfz.so"), "netcdf"), "export")
 
 	require.NoError(t, os.WriteFile(filepath.Join(bin, "libnccdfz.so"), []byte("no library"), 0o644))

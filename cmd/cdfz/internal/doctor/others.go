@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/cdfz-format/cdfz/archive"
@@ -120,7 +121,7 @@ func (d *doctor) mount() finding {
 	var read error
 	if line == "mounted\n" {
 		content, read = os.ReadFile(filepath.Join(at, "sample.nc"))
-		_ = cmd.Process.Signal(os.Interrupt)
+		_ = cmd.Process.Signal(syscall.SIGTERM) // scripts run commands in the background with SIGINT ignored
 	}
 	err = cmd.Wait()
 	switch {
