@@ -38,7 +38,7 @@ type browser struct {
 // openBrowser starts Chromium with a window of a size in pixels.
 func openBrowser(t *testing.T, width, height int) *browser {
 	t.Helper()
-	o := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath("/usr/bin/chromium"), chromedp.NoSandbox,
+	o := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath("/usr/bin/chromium-headless-shell"), chromedp.NoSandbox,
 		chromedp.Flag("disable-lcd-text", true))
 	alloc, cancel := chromedp.NewExecAllocator(context.Background(), o...)
 	t.Cleanup(cancel)
