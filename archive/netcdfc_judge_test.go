@@ -29,7 +29,7 @@ var built = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	buildDir = dir
-	out, err := exec.Command("make", "-s", "-C", "../c", "netcdf", "OUT="+dir).CombinedOutput()
+	out, err := exec.Command("make", "-s", "-C", "../c", "netcdf", "OUT="+dir, "CFLAGS=-O0").CombinedOutput()
 	if err != nil {
 		err = fmt.Errorf("make: %w: %s", err, out)
 	}

@@ -81,7 +81,7 @@ func TestJudgeConformance(t *testing.T) {
 	output(t, "go", "build", "-o", goReader, "./reader")
 	passes("Go", "0", goReader)
 
-	output(t, "make", "-s", "-C", "../../c", "OUT="+filepath.Join(tmp, "c"), "CFLAGS=-O1", "LZ4=1", "BZIP2=1")
+	output(t, "make", "-s", "-C", "../../c", "OUT="+filepath.Join(tmp, "c"), "CFLAGS=-O0", "LZ4=1", "BZIP2=1")
 	cReader := filepath.Join(tmp, "conform")
 	output(t, "gcc", "-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-o", cReader, "../../c/test/conform.c", filepath.Join(tmp, "c/libcdfz.a"),
 		"-lz", "-lzstd", "-llz4", "-lbz2", "-lpthread")
