@@ -74,7 +74,7 @@ js-pack:
 	cd js && npm pack --silent --pack-destination "$(abspath $(DIST))"
 
 # Fewer collections of garbage, which take much of the time of the tests.
-TESTED := GOGC=400 $(GO) test -timeout 30m
+TESTED := GOGC=400 $(GO) test -timeout 1h
 
 # All tests, including those with real programs as judges. The package that takes longest is first.
 test:
